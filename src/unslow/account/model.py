@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-FORMAT = 1
+FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)

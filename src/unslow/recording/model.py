@@ -41,6 +41,7 @@ class Lane:
     ``part_event`` (index of the event before which the part stands), ``part_ns``, ``part_count``, ``part_code``: shape (parts,).
     ``sample_time``, ``sample_stack``, ``sample_code``: shape (samples,).
     ``last_time`` is the last instant seen; ``ended`` is the trailer's time or None where the process ended abruptly.
+    Spans nest and are all closed: the last ``unclosed`` events are ends added by the reader, at ``last_time``, innermost first.
     """
 
     header: dict[str, Any]
@@ -63,6 +64,7 @@ class Lane:
     warnings: tuple[dict[str, Any], ...]
     last_time: int
     ended: int | None
+    unclosed: int = 0
 
     @property
     def pid(self) -> int:

@@ -1,0 +1,1 @@
+"""What unslow itself costs and leaves unexplained, as ratios of interleaved runs: ``python -m benchmarks.overhead`` and its neighbours."""

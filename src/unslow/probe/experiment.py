@@ -1,0 +1,55 @@
+"""Measures the probe itself: hooks off and on at random in blocks of steps, inside one run (``UNSLOW_EXPERIMENT=switch:200:1``)."""
+
+import time
+
+from .hooks import redo
+from .recorder import Recorder, clock
+
+
+class Switch:
+    """At the end of every block, marks the block's wall and CPU time and decides by a coin of its own what comes next."""
+
+    def __init__(self, recorder: Recorder, block: int, seed: int) -> None:
+        self.recorder = recorder
+        self.block = block
+        self.state = seed * 2654435761 % (1 << 32) or 1
+        self.undone: list[object] = []
+        self.on = True
+        self.count = 0
+        self.wall = clock()
+        self.cpu = time.thread_time_ns()
+
+    def after_step(self) -> bool:
+        """Called by the hook of ``step``, which stays in as the counter; true: go straight through, the hooks are out."""
+        self.count += 1
+        if self.count % self.block:
+            return not self.on
+        wall, cpu = clock(), time.thread_time_ns()
+        self.recorder.blob(
+            {"k": "fact", "name": "block", "value": {"on": self.on, "wall_ns": wall - self.wall, "cpu_ns": cpu - self.cpu, "steps": self.block}, "t": wall}
+        )
+        self.state = (1103515245 * self.state + 12345) % (1 << 31)
+        wanted = bool(self.state >> 16 & 1)
+        if wanted != self.on:
+            self.turn(wanted)
+        self.wall, self.cpu = clock(), time.thread_time_ns()
+        return not self.on
+
+    def turn(self, on: bool) -> None:
+        """All hooks in or out, but for the one on ``step``, which counts; the sampler with them."""
+        sampler = self.recorder.context["sampler"]
+        if on:
+            for undone in self.undone:
+                redo(undone)  # type: ignore[arg-type]
+            self.undone = []
+            sampler.start()  # type: ignore[attr-defined]
+        else:
+            for patches in self.recorder.patches:
+                undone = [entry for entry in patches.undo() if entry[1] != "step"]  # type: ignore[attr-defined]
+                kept = [entry for entry in patches.done if entry[1] == "step"]  # type: ignore[attr-defined]
+                for owner, name, hook in kept:
+                    if owner() is not None and hook() is not None:
+                        setattr(owner(), name, hook())
+                self.undone.append(undone)
+            sampler.stop()  # type: ignore[attr-defined]
+        self.on = on

@@ -1,0 +1,211 @@
+"""How a hook stands in for the original without being seen: in tracebacks, in warnings, as an attribute, in a pickle."""
+
+import sys
+from _weakref import ref
+from types import CodeType, FunctionType
+
+from .recorder import Recorder
+
+# The search for a warning's caller (``stacklevel``) skips frames whose file name holds both words (``warnings._is_internal_frame``).
+HIDDEN_FILE = "<unslow: importlib _bootstrap>"
+
+
+def hidden(function: "FunctionType") -> "FunctionType":
+    """Make a hook invisible to ``warnings``: its frames do not count."""
+    code = _codes.get(id(function.__code__))
+    if code is None:
+        code = function.__code__.replace(co_filename=HIDDEN_FILE)
+        _codes[id(function.__code__)] = code
+        _kept.append(function.__code__)
+        for listener in _listeners:
+            listener(code)  # type: ignore[operator]
+    function.__code__ = code
+    return function
+
+
+_codes: "dict[int, CodeType]" = {}  # the hidden twin of each code object of ours
+_kept: "list[CodeType]" = []
+_listeners: "list[object]" = []
+
+
+def on_hidden(listener: object) -> None:
+    """Call ``listener(code)`` for the code of every hook there is and will be."""
+    _listeners.append(listener)
+    for code in _codes.values():
+        listener(code)  # type: ignore[operator]
+
+
+def leave(error: BaseException) -> None:
+    """Take the hook's own entry off the traceback: a bare ``raise`` afterwards does not add it again."""
+    trace = error.__traceback__
+    if trace is not None:
+        error.__traceback__ = trace.tb_next
+
+
+def like(hook: "FunctionType", original: object) -> "FunctionType":
+    """Give a hook the name, doc and signature of what it stands in for."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        try:
+            setattr(hook, name, getattr(original, name))
+        except (AttributeError, TypeError):
+            pass
+    hook.__dict__.update(getattr(original, "__dict__", {}))
+    hook.__wrapped__ = original  # type: ignore[attr-defined]
+    return hook
+
+
+def span_function(recorder: Recorder, original: object, code: int, stepped_out: object = None) -> "FunctionType":
+    """A function that runs ``original`` inside the span ``code``; ``stepped_out()`` true: straight through (a tracer looks)."""
+    begin, end = recorder.begin, recorder.end
+    call: "FunctionType" = original  # type: ignore[assignment]
+
+    if stepped_out is None:
+
+        def hook(*args, **kwargs):  # type: ignore[no-untyped-def]
+            begin(code)
+            try:
+                return call(*args, **kwargs)
+            except BaseException as error:
+                leave(error)
+                raise
+            finally:
+                end(code)
+
+        return like(hidden(hook), original)
+    tracing: "FunctionType" = stepped_out  # type: ignore[assignment]
+
+    def traced_hook(*args, **kwargs):  # type: ignore[no-untyped-def]
+        if tracing():
+            return call(*args, **kwargs)
+        begin(code)
+        try:
+            return call(*args, **kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
+        finally:
+            end(code)
+
+    return like(hidden(traced_hook), original)
+
+
+def disguise(cls: type) -> type:
+    """Class decorator of stand-ins: an instance's ``__doc__`` and ``__module__`` are the original's, its frames do not count."""
+    cls.__doc__ = property(lambda self: self.original.__doc__)  # type: ignore[assignment]
+    cls.__module__ = property(lambda self: self.original.__module__)  # type: ignore[assignment]
+    hidden(cls.__call__)  # type: ignore[arg-type]
+    return cls
+
+
+class Standin:
+    # In place of a builtin: no ``__get__``, so it does not bind as an attribute of a class; keeps name and doc; pickles by name.
+    # A subclass gives ``__call__`` and is decorated with ``disguise``.
+
+    __slots__ = ("__name__", "__weakref__", "original")
+
+    def __init__(self, original: object) -> None:
+        self.original = original
+        self.__name__ = original.__name__  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.original, name)  # ``__qualname__``, ``__self__``, ``__text_signature__``
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+    def __reduce__(self) -> str:
+        return str(self.original.__qualname__)  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self.original
+
+    def __hash__(self) -> int:
+        return hash(self.original)
+
+
+@disguise
+class SpanStandin(Standin):
+    # A builtin whose calls are spans.
+
+    __slots__ = ("begin", "code", "end")
+
+    def __init__(self, original: object, recorder: Recorder, code: int) -> None:
+        super().__init__(original)
+        self.begin, self.end, self.code = recorder.begin, recorder.end, code
+
+    def __call__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        code = self.code
+        self.begin(code)
+        try:
+            return self.original(*args, **kwargs)  # type: ignore[operator]
+        except BaseException as error:
+            leave(error)
+            raise
+        finally:
+            self.end(code)
+
+
+class Patches:
+    """Every attribute that was replaced, so that it can be put back."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.done: "list[tuple[object, str, object]]" = []  # owner, name, hook; the first and last by weak reference
+        recorder.patches.append(self)
+
+    def replace(self, owner: object, name: str, make: object) -> bool:
+        """Set ``owner.name = make(original)``; a missing name or a failure turns this one hook off with a message."""
+        try:
+            own = vars(owner)
+            original = own[name] if name in own else getattr(owner, name)
+            hook = make(original)  # type: ignore[operator]
+            setattr(owner, name, hook)
+        except Exception as problem:
+            label = getattr(owner, "__name__", None) or type(owner).__name__
+            self.recorder.not_measured(f"{label}.{name}", f"not found as expected ({type(problem).__name__}: {problem})")
+            return False
+        self.done.append((_weakly(owner), name, _weakly(hook)))
+        return True
+
+    def undo(self, only: "str | None" = None) -> "list[tuple[object, str, object]]":
+        """Put the originals back, last first; what the user replaced since is left alone. Returns what ``redo`` needs."""
+        undone = []
+        for owner_ref, name, hook_ref in reversed(self.done):
+            if only is not None and name != only:
+                continue
+            owner, hook = owner_ref(), hook_ref()  # type: ignore[operator]
+            try:
+                if hook is not None and vars(owner).get(name) is hook:
+                    setattr(owner, name, original_of(hook))
+                    undone.append((owner, name, hook))
+            except Exception as problem:
+                self.recorder.warn(f"restore {name}", problem)
+        return undone
+
+
+def redo(undone: "list[tuple[object, str, object]]") -> None:
+    """Put hooks that were taken out in again."""
+    for owner, name, hook in reversed(undone):
+        setattr(owner, name, hook)
+
+
+def _weakly(thing: object) -> object:
+    """A weak reference, so that a class of the user's does not live longer for our sake; else something that returns it."""
+    try:
+        return ref(thing)
+    except TypeError:
+        return lambda: thing
+
+
+def original_of(hook: object) -> object:
+    """What a hook stands in for."""
+    if isinstance(hook, classmethod):
+        return classmethod(hook.__func__.__wrapped__)  # type: ignore[attr-defined]
+    return getattr(hook, "__wrapped__", None) or getattr(hook, "original", None)
+
+
+def caller_is_user(depth: int = 2) -> bool:
+    """Whether the frame ``depth`` above belongs to the user's files."""
+    from .files import is_user
+
+    return is_user(sys._getframe(depth).f_code.co_filename)

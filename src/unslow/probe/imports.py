@@ -1,0 +1,69 @@
+"""Times every real import, module by module, and tells the adapters when their framework has arrived."""
+
+import sys
+
+from .hooks import hidden, leave
+from .recorder import Recorder
+
+Arrived = "dict[str, list[object]]"
+
+
+class Imports:
+    """Wraps ``importlib._bootstrap._find_and_load``: reached only by imports that are not in ``sys.modules`` yet."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.waiting: dict[str, list[object]] = {}
+        self.original: object = None
+
+    def when(self, name: str, action: object) -> None:
+        """Call ``action(module)`` once ``name`` has been imported completely; now, if it has been already."""
+        module = sys.modules.get(name)
+        if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+            self._act(action, module, name)
+        else:
+            self.waiting.setdefault(name, []).append(action)
+
+    def _act(self, action: object, module: object, name: str) -> None:
+        try:
+            action(module)  # type: ignore[operator]
+        except Exception as problem:
+            self.recorder.warn(f"adapter for {name}", problem)
+
+    def arrived(self, name: str) -> None:
+        """Run what waited for ``name``."""
+        actions = self.waiting.pop(name, None)
+        module = sys.modules.get(name)
+        if actions and module is not None:
+            for action in actions:
+                self._act(action, module, name)
+
+    def install(self) -> None:
+        """Put the hook in; without the private name, imports are not told apart and adapters come by a path hook."""
+        bootstrap = sys.modules.get("_frozen_importlib")
+        original = getattr(bootstrap, "_find_and_load", None)
+        if bootstrap is None or original is None:
+            self.recorder.not_measured("imports", "this Python has no importlib._bootstrap._find_and_load")
+            return
+        recorder, waiting, arrived = self.recorder, self.waiting, self.arrived
+        begin, end, define, import_codes = recorder.begin, recorder.end, recorder.define, recorder.import_codes
+        modules = sys.modules
+
+        def _find_and_load(name, import_):  # type: ignore[no-untyped-def]
+            if name in modules:
+                return original(name, import_)
+            code = define("span", "startup.import", name)
+            import_codes.add(code)
+            begin(code)
+            try:
+                return original(name, import_)
+            except BaseException as error:
+                leave(error)
+                raise
+            finally:
+                if name in waiting:
+                    arrived(name)
+                end(code)
+
+        bootstrap._find_and_load = hidden(_find_and_load)  # type: ignore[attr-defined]
+        self.original = original

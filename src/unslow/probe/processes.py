@@ -1,0 +1,94 @@
+"""Follows the script through forks and to its end: new streams in children, the last line, the goodbye."""
+
+import atexit
+import os
+
+from .hooks import hidden, leave
+from .imports import Imports
+from .recorder import Recorder
+from .sampler import Sampler
+
+
+class Processes:
+    """Fork handlers, the marks ``script.begin`` and ``script.end``, and the trailer."""
+
+    def __init__(self, recorder: Recorder, sampler: Sampler, imports: Imports) -> None:
+        self.recorder = recorder
+        self.sampler = sampler
+        self.imports = imports
+        self.in_child: list[object] = []  # what adapters must put right in a forked child
+        self.before: list[object] = []  # what must be put away for a fork,
+        self.after: list[object] = []  # and taken up again in the parent
+        self.ended = False
+
+    def install(self) -> None:
+        """Register with the interpreter; our atexit handler is the first in, so it runs last."""
+        atexit.register(self._goodbye)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._before_fork, after_in_parent=self._after_in_parent, after_in_child=self._after_in_child)
+        self.imports.when("threading", self._watch_shutdown)
+
+    def script_begins(self) -> None:
+        self.recorder.mark(self.recorder.define("mark", None, "script begins", event="script.begin"))
+
+    def script_ends(self) -> None:
+        """The last line has run, or the interpreter is on its way out; said once."""
+        if not self.ended:
+            self.ended = True
+            self.recorder.mark(self.recorder.define("mark", None, "script ends", event="script.end"))
+
+    def _watch_shutdown(self, threading: object) -> None:
+        """``threading._shutdown`` is the first thing that the interpreter calls after the script's last line."""
+        original = getattr(threading, "_shutdown", None)
+        if original is None:
+            self.recorder.not_measured("end of script", "threading has no _shutdown")
+            return
+        ends = self.script_ends
+
+        def _shutdown():  # type: ignore[no-untyped-def]
+            try:
+                ends()
+            except Exception:
+                pass
+            try:
+                return original()
+            except BaseException as error:
+                leave(error)
+                raise
+
+        threading._shutdown = hidden(_shutdown)  # type: ignore[attr-defined]
+
+    def _goodbye(self) -> None:
+        try:
+            self.script_ends()
+            self.sampler.stop()
+            self.recorder.finish()
+        except Exception:
+            pass
+
+    def _before_fork(self) -> None:
+        try:
+            self.sampler.stop()
+            for action in self.before:
+                action()  # type: ignore[operator]
+        except Exception as problem:
+            self.recorder.warn("before fork", problem)
+
+    def _after_in_parent(self) -> None:
+        try:
+            self.sampler.start()
+            for action in self.after:
+                action()  # type: ignore[operator]
+        except Exception as problem:
+            self.recorder.warn("after fork", problem)
+
+    def _after_in_child(self) -> None:
+        try:
+            self.recorder.forked()
+            self.sampler.forked()
+            self.ended = False
+            for action in self.in_child:
+                action()  # type: ignore[operator]
+            self.sampler.start()
+        except Exception as problem:
+            self.recorder.complain(f"in a forked child: {type(problem).__name__}: {problem}")

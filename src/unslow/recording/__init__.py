@@ -1,0 +1,1 @@
+"""Recordings: what was written while a script ran, decoded."""
