@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unslow.account.model import Account
     from unslow.recording.model import Recording
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "account", "load"]
+__all__ = ["__version__", "account", "diagnose", "load"]
 
 
 def load(folder: Path | str) -> Recording:
@@ -17,6 +18,13 @@ def load(folder: Path | str) -> Recording:
     from unslow.recording.merge import load as load_recording
 
     return load_recording(Path(folder))
+
+
+def diagnose(recording: Recording, account: Account) -> Account:
+    """The same account with its findings: why the time went, main cause first."""
+    from unslow.findings.engine import diagnose as run_rules
+
+    return run_rules(recording, account)
 
 
 def __getattr__(name: str) -> Any:

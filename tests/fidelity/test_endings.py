@@ -62,7 +62,7 @@ PLAIN = {
     "logging_error": "import logging\nlogging.basicConfig()\nlogging.error('%d', 'x')\n",
     "logging_exception": "import logging\nlogging.basicConfig()\ndef f():\n    try:\n        1 / 0\n    except ZeroDivisionError:\n        logging.exception('oops', stack_info=True)\nf()\n",
     "warning_error": "import warnings\nwarnings.simplefilter('error')\ndef f():\n    warnings.warn('bad', stacklevel=2)\nf()\n",
-    "faulthandler": "import faulthandler, sys\nfaulthandler.dump_traceback()\n",
+    "faulthandler": "import faulthandler\nfaulthandler.dump_traceback(all_threads=False)\n",
     "subprocess_fails": "import subprocess\nsubprocess.run(['false'], check=True)\n",
     "subprocess_missing": "import subprocess\nsubprocess.run(['no-such-program-here'])\n",
     "stopiteration": "next(iter([]))\n",

@@ -127,19 +127,30 @@ def test_interpreter_options(options: list[str], work: Path, tmp_path: Path) -> 
         assert any(options[0] in item["what"] + item["why"] for item in account["not_measured"]), account["not_measured"]
 
 
-@pytest.mark.parametrize("arguments", [["nowhere.py"], ["nowhere/at/all.py", "x"], ["folder"], ["empty-folder"], [""]], ids=repr)
+@pytest.mark.parametrize("arguments", [["nowhere.py"], ["nowhere/at/all.py", "x"], [""]], ids=repr)
 def test_no_such_script(arguments: list[str], work: Path, tmp_path: Path) -> None:
     """Before the script starts the exit code is 2, as Python's, with a message that says what to do; nothing is left behind."""
+    run = under(arguments, work, tmp_path / "run")
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert run.stderr and "Traceback" not in run.stderr
+    assert not list(work.iterdir()) and not (tmp_path / "run").exists()
+
+
+def test_near_miss(work: Path, tmp_path: Path) -> None:
+    """A misspelt name: the message names the script that is there."""
+    (work / "train.py").write_text("")
+    run = under(["trian.py"], work, tmp_path / "run")
+    assert run.exit_code == 2 and "train.py" in run.stderr
+
+
+@pytest.mark.parametrize("name", ["folder", "empty-folder"])
+def test_folder_without_main(name: str, work: Path, both: Both) -> None:
+    """A folder that Python cannot run: Python's own message and exit code."""
     (work / "folder").mkdir()
     (work / "folder" / "train.py").write_text("")
     (work / "empty-folder").mkdir()
-    before = sorted(p.name for p in work.rglob("*"))
-    run = under(arguments, work, tmp_path / "run")
-    assert run.exit_code == 2, run.stderr
-    assert run.stdout == ""
-    assert run.stderr and "Traceback" not in run.stderr
-    assert sorted(p.name for p in work.rglob("*")) == before
-    assert not (tmp_path / "run").exists()
+    run, _ = both(name)
+    assert run.exit_code == 1 and "__main__" in run.stderr
 
 
 def test_folder_with_main(work: Path, both: Both) -> None:

@@ -195,3 +195,22 @@ def test_behind_a_wrapper_the_earliest_python_is_the_main_thread() -> None:
     whole = recording("0 script.begin\n1 trailer", others={"child 50": f"20 script.begin\n{step(30)}\n45 script.end\n50 trailer"}, wall=60)
     account = build(type(whole)(whole.run, whole.lanes[1:]))
     assert rows(account)["startup.interpreter"] == 20 and rows(account)["forward"] == 3 and rows(account)["teardown"] == 15
+
+
+def test_validation_ends_where_training_mode_comes_back() -> None:
+    text = f"""
+        0 script.begin
+        {step(0)}
+        20 model.eval
+        21 24 forward Net {VALID}
+        25 model.train
+        26 28 checkpoint torch.save
+        30 no_grad.enter
+        31 33 forward Teacher {VALID}
+        34 no_grad.exit
+        {step(40)}
+        50 script.end
+        50 trailer
+    """
+    got = rows(build(recording(text)))
+    assert got["checkpoint"] == 2 and got["evaluate/forward"] == 5 and got["evaluate"] == 2 + 2

@@ -66,8 +66,8 @@ def _operators(gathered: dict[str, Any], main: Lane | None) -> None:
     if step is None:
         return
     types: dict[str, int] = {}
-    for _, _, dtype, count in step["ops"]:
-        types[str(dtype)] = types.get(str(dtype), 0) + int(count)
+    for row in step["ops"]:
+        types[str(row[2])] = types.get(str(row[2]), 0) + int(row[3])
     gathered["operators_per_step"] = sum(types.values())
     gathered["step_dtypes"] = types
 

@@ -13,7 +13,8 @@ Shapes = list[list[int]]
 
 _FREE = frozenset(
     {
-        "view", "reshape", "_unsafe_view", "t", "transpose", "permute", "expand", "as_strided", "detach", "alias", "slice", "select",
+        "view", "cat", "stack", "reshape",
+        "_unsafe_view", "t", "transpose", "permute", "expand", "as_strided", "detach", "alias", "slice", "select",
         "squeeze", "unsqueeze", "split", "split_with_sizes", "chunk", "unbind", "narrow", "flatten", "unflatten", "empty", "empty_like",
         "empty_strided", "new_empty", "new_empty_strided", "lift_fresh", "_to_copy", "copy_", "set_", "resize_", "is_same_size",
         "diagonal", "movedim", "unfold", "view_as", "view_as_real", "view_as_complex", "broadcast_to", "item", "_local_scalar_dense",
@@ -38,7 +39,7 @@ def floor(lane: Lane | None, rates: dict[str, Any] | None, num_steps: int) -> tu
     by_flops = flops / float(rates["flops_per_s"]) * 1e9
     by_bytes = num_bytes / float(rates["bytes_per_s"]) * 1e9
     bound = "arithmetic" if by_flops >= by_bytes else "memory"
-    operators = sum(int(count) for *_, count in step.get("ops", []))
+    operators = sum(int(row[3]) for row in step.get("ops", []))
     how = (
         f"step {step.get('step')} was looked into: {operators} operators, {flops:.2g} floating-point operations, "
         f"{size(num_bytes)} touched; at the rates of this machine with {rates.get('threads', '?')} threads "
@@ -64,8 +65,8 @@ def operator_name(name: str) -> str:
 
 
 def count_flops(operators: list[list[Any]]) -> int:
-    """Floating-point operations of a list of ``[operator, shapes of inputs, dtype, count]``; a multiply-add is two."""
-    named = [(operator_name(str(name)), _shapes(shapes), int(count)) for name, shapes, _, count in operators]
+    """Floating-point operations of a list of ``[operator, shapes of inputs, dtype, count, …]``; a multiply-add is two."""
+    named = [(operator_name(str(row[0])), _shapes(row[1]), int(row[3])) for row in operators]
     # What a convolution puts out depends on stride and padding, which only its backward shows.
     outputs = {
         (tuple(shapes[1]), tuple(shapes[2])): shapes[0] for name, shapes, _ in named if name == "convolution_backward" and len(shapes) > 2
@@ -74,7 +75,7 @@ def count_flops(operators: list[list[Any]]) -> int:
 
 
 def _shapes(shapes: Any) -> Shapes:
-    """Shapes of the tensor inputs; those that are lists of shapes are laid flat."""
+    """Shapes of the tensor inputs, without the plain numbers among them; lists of shapes are laid flat."""
     found: Shapes = []
     for shape in shapes or []:
         if isinstance(shape, list) and shape and isinstance(shape[0], list):
@@ -87,6 +88,9 @@ def _shapes(shapes: Any) -> Shapes:
 def _flops(name: str, shapes: Shapes, outputs: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]) -> int:
     if name in _FREE or not shapes:
         return 0
+    if name.startswith(("_foreach", "_fused")):
+        # A list of tensors is written as their number and all their elements.
+        return max(shape[-1] if shape else 1 for shape in shapes)
     matrices = [shape for shape in shapes if len(shape) >= 2]
     if name in ("addmm", "mm", "bmm", "baddbmm", "addbmm", "matmul", "_addmm_activation") and len(matrices) >= 2:
         left, right = matrices[-2], matrices[-1]

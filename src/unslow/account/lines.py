@@ -42,8 +42,10 @@ def lines(recording: Recording, lane: Lane, timeline: Timeline) -> dict[str, tup
     for key in {*np.flatnonzero(exact).tolist(), *sampled}:
         code, ns = key % codes, int(exact[key])
         definition = timeline.definitions.get(code)
-        if definition is not None and definition.file and definition.line and number.get(key, 0) < FEW_SAMPLES:
-            found = {(definition.file, int(definition.line), definition.function): ns}
+        # An optimizer's site is where it was made, not where it steps.
+        sited = definition is not None and definition.file and definition.line and not definition.attributes.get("step")
+        if definition is not None and sited and number.get(key, 0) < FEW_SAMPLES:
+            found = {(str(definition.file), int(definition.line or 0), definition.function): ns}
         else:
             found = _scaled(sampled.get(key, {}), ns)
         row = rows.setdefault(ROWS[key // codes], {})

@@ -207,10 +207,13 @@ def _evaluation(swept: Swept, found: Signals) -> BoolArray:
     np.add.at(delta, begins[inside], 1)
     np.add.at(delta, ends[inside], -1)
     begins, ends, place = begins[~inside], ends[~inside], place[~inside]
-    gaps, starts = np.unique(place, return_index=True)
+    # Going back to training mode, or asking for a batch to train on, ends an evaluation too.
+    borders = in_order(found.marks["model.train"], found.loader_begin[found.loader_trains])
+    group = place * (len(borders) + 1) + np.searchsorted(borders, begins)
+    _, starts = np.unique(group, return_index=True)
     stops = np.append(starts[1:], len(place))[: len(starts)]
-    for gap, low, high in zip(gaps.tolist(), starts.tolist(), stops.tolist(), strict=True):
-        begin, end = _region(swept, found, gap, int(begins[low]), int(ends[low:high].max()))
+    for one, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        begin, end = _region(swept, found, borders, int(place[one]), int(begins[one]), int(ends[one:stop].max()))
         delta[begin] += 1
         delta[end] -= 1
     covered: BoolArray = np.cumsum(delta[:-1]) > 0
@@ -243,7 +246,7 @@ def _in_step(found: Signals, place: IntArray, count: int) -> BoolArray:
     return answer
 
 
-def _region(swept: Swept, found: Signals, gap: int, first: int, last: int) -> tuple[int, int]:
+def _region(swept: Swept, found: Signals, borders: IntArray, gap: int, first: int, last: int) -> tuple[int, int]:
     """The evaluation between two training events, as a range of events: its forwards, their ``no_grad``, their data.
 
     ``first`` is the begin of its first forward, ``last`` the end of its last.
@@ -252,7 +255,8 @@ def _region(swept: Swept, found: Signals, gap: int, first: int, last: int) -> tu
     if low > first:  # within a training span, such as a closure
         low = int(found.training[gap - 1])
     high = int(found.training[gap]) if gap < len(found.training) else len(swept.time) - 1
-    after = _within(found.loader_begin[found.loader_trains], last, high)
+    before, after = _within(borders, low, first), _within(borders, last, high)
+    low = int(before[-1]) if len(before) else low
     high = int(after[0]) if len(after) else high
 
     fetched = _within(found.data, low, first)
@@ -266,7 +270,7 @@ def _region(swept: Swept, found: Signals, gap: int, first: int, last: int) -> tu
     open_at = _outermost(found.marks, low, last)
     end = _left(found.marks, last, high, len(open_at)) if open_at else None
     if end is None:
-        trains = _within(found.marks["model.train"], last, high)
+        trains = _within(found.marks["model.train"], last, high + 1)
         end = int(trains[0]) if len(trains) else last
     return min(starts), end
 

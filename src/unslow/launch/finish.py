@@ -22,7 +22,9 @@ def preload() -> None:
 
     import unslow.account.build
     import unslow.recording.merge
+    from unslow.findings.engine import all_rules
 
+    all_rules()
     _ = (jinja2, msgspec, numpy, rich.console, rich.table, unslow.account.build, unslow.recording.merge)
 
 
@@ -45,6 +47,7 @@ def finish(outcome: Outcome, say: Callable[[str], None] | None) -> Account:
 def make_account(folder: Path, say: Callable[[str], None] | None = None) -> Account:
     """Load the recording in ``folder`` and account for it; measures the machine's rates where they are not known yet."""
     from unslow.account.build import build
+    from unslow.findings.engine import diagnose
     from unslow.recording.merge import load
 
     recording = load(folder)
@@ -52,7 +55,7 @@ def make_account(folder: Path, say: Callable[[str], None] | None = None) -> Acco
         rates, problem = _rates(_threads(recording), say)
         recording = replace(recording, run=replace(recording.run, rates=rates))
         _keep(folder, rates, problem)
-    return build(recording)
+    return diagnose(recording, build(recording))
 
 
 def write_documents(account: Account, folder: Path) -> list[str]:

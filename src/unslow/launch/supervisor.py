@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unslow.launch.command import child_environment, find_program
+from unslow.launch.watch import Watch
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
 _FROM_TERMINAL = {signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT}
@@ -55,9 +56,12 @@ def supervise(
     with _signals_held() as held:
         start_ns = time.perf_counter_ns()
         pid = os.posix_spawn(program, command, environment, setsigmask=held.before, setsigdef=())
+        watch = Watch(pid)
+        watch.start()
         if meanwhile is not None:
             meanwhile()
         status, usage, end_ns = _wait(pid, held.signals)
+        watched = watch.stop()
     exit_code = os.waitstatus_to_exitcode(status)
     problems = _trim_and_collect(recording)
     facts: dict[str, Any] = {
@@ -73,6 +77,7 @@ def supervise(
         "user_ns": int(usage.ru_utime * 1e9),
         "system_ns": int(usage.ru_stime * 1e9),
         "max_rss_bytes": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        "watched": watched,
         "messages": [*messages, *problems],
         "python": python,
         "name": name,

@@ -52,7 +52,7 @@ class Inspector:
         """Push the mode."""
         from .inspect_mode import make_mode
 
-        mode = make_mode(self.torch, MAX_OPERATORS, MAX_NS)
+        mode = make_mode(self.torch, MAX_OPERATORS, MAX_NS, self.recorder.context["torch"].phase)  # type: ignore[attr-defined]
         mode.__enter__()
         mode.step = count + 1
         mode.t0 = clock()
@@ -71,7 +71,7 @@ class Inspector:
             {
                 "k": "inspected", "step": mode.step, "t0": mode.t0 - base, "t1": now - base, "ops": mode.operators(),  # type: ignore[attr-defined]
                 "distinct_bytes": mode.distinct_bytes(), "truncated": mode.truncated, "seen": mode.seen(),  # type: ignore[attr-defined]
-                "cost_ns": mode.cost_ns,  # type: ignore[attr-defined]
+                "cost_ns": mode.cost_ns, "operator_ns": mode.operator_ns,  # type: ignore[attr-defined]
             }
         )  # fmt: skip
 

@@ -1,85 +1,147 @@
-"""The dispatch mode of an inspected step: counts operators with their shapes and dtypes, and the storages they touch."""
+"""The dispatch mode of an inspected step: operators with shapes, dtypes and seconds, the storages they touch, and odd values."""
 
 from .recorder import clock
 
-LARGE_BYTES = 1 << 26  # a tensor above this is not looked into for its values
-VALUE_CHECKS = 64
+PROBED_VALUES = 4096  # of one tensor; enough to see a share of some per cent
+MAX_PROBES = 48  # tensors whose values are looked at in one step
+MAX_ROWS = 400
 
 
-def make_mode(torch: object, max_operators: int, max_ns: int):  # type: ignore[no-untyped-def]
-    """An instance of the mode, its class made from the torch that the script imported."""
+def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  # type: ignore[no-untyped-def]
+    """An instance of the mode, its class made from the torch that the script imported. ``phase()`` names the part of the step."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     tensor = torch.Tensor  # type: ignore[attr-defined]
+    strided = torch.strided  # type: ignore[attr-defined]
+    item = vars(tensor).get("item")
+    read = getattr(item, "__wrapped__", item) or tensor.item
 
     class InspectedStep(TorchDispatchMode):
         # What one step asks of the processor, seen below autograd; computes the same with the same kernels.
 
         def __init__(self) -> None:
             super().__init__()
-            self.counts: dict[object, int] = {}
+            self.counts: dict[object, list[int]] = {}
             self.storages: dict[int, int] = {}
-            self.dtypes: dict[str, int] = {}
+            self.subnormal: dict[str, list[int]] = {}
+            self.embeddings: list[dict[str, object]] = []
             self.truncated = False
             self.off = False
             self.left = max_operators
+            self.probes = 0
             self.cost_ns = 0
+            self.operator_ns = 0
             self.step = 0
             self.t0 = clock()
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            before = clock()
             result = func(*args, **(kwargs or {}))
             if self.off:
                 return result
-            started = clock()
+            after = clock()
             try:
-                self.note(func, args, result)
+                self.note(func, args, result, after - before)
             except Exception:
                 self.off = self.truncated = True
-            self.cost_ns += clock() - started
+            self.operator_ns += after - before
+            self.cost_ns += clock() - after
             if self.cost_ns > max_ns or self.left <= 0:
                 self.off = self.truncated = True
             return result
 
-        def note(self, func, args, result) -> None:  # type: ignore[no-untyped-def]
+        def note(self, func, args, result, took) -> None:  # type: ignore[no-untyped-def]
             self.left -= 1
             shapes = []
             dtype = ""
+            where = phase()  # type: ignore[operator]
             for value in args:
                 if isinstance(value, tensor):
                     shapes.append(tuple(value.shape))
                     dtype = dtype or str(value.dtype)
-                    self.touch(value)
+                    self.touch(value, where)
                 elif isinstance(value, (list, tuple)) and value and isinstance(value[0], tensor):
-                    shapes.append((len(value), sum(item.numel() for item in value)))
+                    shapes.append((len(value), sum(one.numel() for one in value)))
                     dtype = dtype or str(value[0].dtype)
-                    for item in value:
-                        self.touch(item)
+                    for one in value:
+                        self.touch(one, where)
                 elif isinstance(value, (bool, int)):
                     shapes.append(value)
             for value in result if isinstance(result, (list, tuple)) else (result,):
                 if isinstance(value, tensor):
                     dtype = dtype or str(value.dtype)
-                    self.touch(value)
-            key = (str(func), tuple(shapes), dtype)
-            self.counts[key] = self.counts.get(key, 0) + 1
+                    self.touch(value, where)
+            name = str(func)
+            if "embedding" in name and len(self.embeddings) < 8 and where != "backward":
+                self.note_embedding(args)
+            key = (name, tuple(shapes), dtype, where)
+            entry = self.counts.get(key)
+            if entry is None:
+                self.counts[key] = [1, took]
+            else:
+                entry[0] += 1
+                entry[1] += took
 
-        def touch(self, value) -> None:  # type: ignore[no-untyped-def]
-            if value.layout is not torch.strided:  # type: ignore[attr-defined]
+        def touch(self, value, where) -> None:  # type: ignore[no-untyped-def]
+            if value.layout is not strided:
                 return
             storage = value.untyped_storage()
-            self.storages[storage.data_ptr()] = max(self.storages.get(storage.data_ptr(), 0), value.numel() * value.element_size())
+            address, size = storage.data_ptr(), value.numel() * value.element_size()
+            fresh = address not in self.storages
+            self.storages[address] = max(self.storages.get(address, 0), size)
+            if fresh and self.probes < MAX_PROBES and value.is_cpu and value.dtype.is_floating_point and value.numel() >= 64:
+                self.probes += 1
+                self.probe(value, where)
+
+        def probe(self, value, where) -> None:  # type: ignore[no-untyped-def]
+            """Count subnormal numbers among some values, spread over the tensor."""
+            flat = value.detach().reshape(-1) if value.is_contiguous() else value.detach().flatten()
+            stride = max(flat.numel() // PROBED_VALUES, 1)
+            some = flat[::stride][:PROBED_VALUES].abs()
+            tiny = torch.finfo(value.dtype).tiny  # type: ignore[attr-defined]
+            count = int(read(((some > 0) & (some < tiny)).sum()))
+            entry = self.subnormal.setdefault(where, [0, 0, 0])
+            entry[0] += count * stride
+            entry[1] += some.numel() * stride
+            entry[2] += 1 if count else 0
+
+        def note_embedding(self, args) -> None:  # type: ignore[no-untyped-def]
+            """How many rows of a table one step asks for, and how many of the indices are one and the same (padding)."""
+            if len(args) < 2 or not isinstance(args[1], tensor) or args[1].dtype.is_floating_point:
+                return
+            indices = args[1]
+            if indices.numel() == 0 or indices.numel() > 1 << 20:
+                return
+            distinct, counts = torch.unique(indices, return_counts=True)  # type: ignore[attr-defined]
+            most = int(read(counts.max()))
+            last = indices.reshape(-1, indices.shape[-1])[:, -1]
+            filler = int(read(distinct[int(read(counts.argmax()))]))
+            self.embeddings.append(
+                {
+                    "rows": int(args[0].shape[0]), "width": int(args[0].shape[-1]), "indices": indices.numel(), "distinct": distinct.numel(),
+                    "most_common": most, "most_common_value": filler, "at_end": float(read((last == filler).float().mean())),
+                    "shape": list(indices.shape),
+                }
+            )  # fmt: skip
 
         def operators(self):  # type: ignore[no-untyped-def]
-            rows = [[name, [list(shape) if isinstance(shape, tuple) else shape for shape in shapes], dtype, count]
-                    for (name, shapes, dtype), count in self.counts.items()]  # fmt: skip
-            rows.sort(key=lambda row: -row[3])
-            return rows[:400]
+            rows = [[name, [list(shape) if isinstance(shape, tuple) else shape for shape in shapes], dtype, entry[0], entry[1], where]
+                    for (name, shapes, dtype, where), entry in self.counts.items()]  # fmt: skip
+            rows.sort(key=lambda row: -row[4])
+            return rows[:MAX_ROWS]
 
         def distinct_bytes(self) -> int:
             return sum(self.storages.values())
 
         def seen(self):  # type: ignore[no-untyped-def]
-            return {"operators": sum(self.counts.values()), "kinds": len(self.counts)}
+            by_phase: dict[str, list[int]] = {}
+            for (_name, _shapes, _dtype, where), entry in self.counts.items():
+                total = by_phase.setdefault(where, [0, 0])
+                total[0] += entry[0]
+                total[1] += entry[1]
+            return {
+                "operators": sum(entry[0] for entry in self.counts.values()), "kinds": len(self.counts), "operator_ns": self.operator_ns,
+                "phases": by_phase, "subnormal": self.subnormal, "embeddings": self.embeddings,
+            }  # fmt: skip
 
     return InspectedStep()

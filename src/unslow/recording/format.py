@@ -358,4 +358,5 @@ def _name(blobs: _Blobs, code: int) -> str:
     if definition is None:
         return f"code {code}"
     at = f" ({definition.file}:{definition.line})" if definition.file else ""
-    return f"{definition.activity or 'mark'} {definition.name}{at}"
+    activity = f"{definition.activity} " if definition.activity else ""
+    return f"{activity}{definition.name}{at}"

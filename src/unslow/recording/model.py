@@ -99,6 +99,7 @@ class Run:
     max_rss_bytes: int = 0
     machine: dict[str, Any] = field(default_factory=dict)
     rates: dict[str, Any] | None = None
+    watched: tuple[tuple[int, int, int, int], ...] = ()  # time, busy ns of all cores, CPU ns of the script, pages swapped in
     messages: tuple[str, ...] = ()
     python: str | None = None
     unslow: str | None = None

@@ -31,7 +31,7 @@ def recording(
         20 clock time.time @train.py:12              the script read its clock
         20 60 data.fetch Data loader=1 @train.py:3   a span from 20 to 60; ``-`` as activity keeps the one around it
         20 ... forward Net                           a span that never ended
-        part data.transform ToTensor 30 x64          of the span above, 30 ms were 64 calls of this
+        59 part data.transform ToTensor 30 x64       of the span that is open at 59, 30 ms were 64 calls of this
         70 sample @train.py:12 @train.py:40          the sampler saw these lines, innermost first
         80 90 totals 0=4 forward:Net=6x3 steps=1     sums instead of spans, in ms; 0 is the time outside all spans
         95 fact threads=2
@@ -85,8 +85,9 @@ class _Script:
         self.close(1 << 60)
 
     def line(self, words: list[str]) -> None:
-        if words[0] == "part":
-            _, activity, name, ms, count = words
+        if words[1] == "part":
+            self.close(self.time(words[0]))
+            _, _, activity, name, ms, count = words
             self.writer.part(self.code("part", activity, [name]), round(float(ms) * MS), int(count.removeprefix("x")))
             return
         begin = self.time(words[0])
@@ -122,7 +123,7 @@ class _Script:
     def totals(self, begin: int, end: int, words: list[str]) -> None:
         fields: dict[str, Any] = {"t0": begin, "t1": end, "parts": [], "eval": [], "steps": 0, "step_ns": []}
         for word in words:
-            key, _, value = word.partition("=")
+            key, _, value = word.rpartition("=")
             if key == "steps":
                 fields["steps"] = int(value)
                 continue

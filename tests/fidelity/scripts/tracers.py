@@ -18,7 +18,7 @@ class Net(nn.Module):
 
 
 def plain(text):
-    return re.sub(r"0x[0-9a-f]+|'[^']*/site-packages", "", str(text))
+    return re.sub(r"0x[0-9a-f]+|/[^' ]*/site-packages", "", str(text))
 
 
 def show(label, value):
@@ -83,7 +83,6 @@ def explain():
         dynamo.reset()
         found = dynamo.explain(function)(*arguments)
         show(label, (found.graph_count, found.graph_break_count, found.op_count, [str(r.reason) for r in found.break_reasons]))
-        show(label + " guards", len(found.out_guards))
     dynamo.reset()
     whole = torch.compile(model, fullgraph=True, backend="eager")
     show("fullgraph model", whole(x).sum().item().hex())
@@ -93,6 +92,21 @@ def explain():
     whole(x).sum().backward()
     torch.compile(adam.step, fullgraph=False, backend="eager")()
 
+    show(
+        "counters",
+        # How many breaks, not their wording: that names the function which dynamo met first.
+        [
+            (k, sum(v.values()), len(v))
+            for k, v in sorted(dynamo.utils.counters.items())
+            if k in ("frames", "graph_break", "unimplemented", "stats")
+        ],
+    )
+
+
+def clocks():
+    # A clock read and a print inside a compiled function: each is a break, at the same place for the same reason.
+    import torch._dynamo as dynamo
+
     def prints(x):
         import time
 
@@ -101,10 +115,9 @@ def explain():
         return x + (time.perf_counter() - begin > 99)
 
     show("clock and print", torch.compile(prints, backend="eager")(torch.ones(2)))
-    show(
-        "counters",
-        {k: dict(v) for k, v in sorted(dynamo.utils.counters.items()) if k in ("frames", "graph_break", "unimplemented", "stats")},
-    )
+    found = dynamo.explain(prints)(torch.ones(2))
+    show("breaks", (found.graph_count, found.graph_break_count, found.op_count))
+    show("counters", {k: dict(v) for k, v in sorted(dynamo.utils.counters.items()) if k == "frames"})
 
 
 def compiled():

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy
 import torch
 from torch.utils.data import DataLoader, Dataset
 
@@ -74,3 +75,12 @@ for x in DataLoader(Data(), batch_size=2, collate_fn=collate):
 model.register_full_backward_hook(lambda *a: None)
 torch.nn.functional.mse_loss(torch.ones(2, 1), torch.ones(1, 2))  # broadcasting: torch warns
 torch.tensor(torch.ones(1))  # torch warns with a line of ours
+# Warnings from C, which name the innermost Python frame whatever it is.
+float(torch.ones(1, requires_grad=True))
+bool(torch.ones(1, requires_grad=True) > 0)
+torch.from_numpy(numpy.frombuffer(b"12345678", dtype="float32"))
+torch.ones(2).view(torch.uint8).numpy().tolist()
+torch.ones(2, dtype=torch.complex64).to(torch.float32)
+torch.ones(3, 2).T.type(torch.float64).resize(6)
+torch.ones(2).masked_fill(torch.ones(2, dtype=torch.uint8) > 0, 0.0)
+torch.range(0, 2)

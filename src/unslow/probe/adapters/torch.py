@@ -31,6 +31,44 @@ SETTINGS = (
 _patches: "Patches | None" = None
 
 
+class Fingerprints:
+    """Short marks of what the model was given, in some windows of steps: whether the same rows come again and again."""
+
+    WINDOWS = ((8, 72), (512, 576), (4096, 4160))
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.open = True
+        self.rows: "list[tuple[int, int]]" = []
+        self.window = 0
+
+    def note(self, step: int, args: "tuple[object, ...]") -> None:
+        """Called at the begin of a training forward with its arguments; reads at most the first row, on the CPU only."""
+        try:
+            low, high = self.WINDOWS[self.window]
+            if step < low:
+                return
+            if step >= high:
+                self.close()
+                return
+            tensor = next((value for value in args if getattr(value, "is_cpu", False) and value.dim() > 0 and value.numel() > 0), None)
+            if tensor is None or tensor.shape[0] == 0:
+                return
+            row = tensor.detach()[0].reshape(-1)[:64]
+            self.rows.append((step, hash(tuple(row.tolist())) & 0xFFFFFFFF))
+        except Exception as problem:
+            self.open = False
+            self.recorder.warn("fingerprints of inputs", problem)
+
+    def close(self) -> None:
+        """Write what the window saw and wait for the next one."""
+        if self.rows:
+            self.recorder.fact(f"inputs {self.window}", [[step, mark] for step, mark in self.rows])
+        self.rows = []
+        self.window += 1
+        self.open = self.window < len(self.WINDOWS)
+
+
 class Torch:
     """The hooks of one process, with what they share."""
 
@@ -44,13 +82,25 @@ class Torch:
         self.optimizer_count = 0
         self.steps = 0
         self.next_look = 1
+        self.in_backward = False
         self.losses = 0
         self.first_loss: "float | None" = None
         self.last_loss: "float | None" = None
         self.compiled: dict[int, int] = {}
+        self.fingerprints = Fingerprints(recorder)
         compiler = getattr(torch, "compiler", None)
         self.tracing = getattr(compiler, "is_dynamo_compiling", None) or (lambda: False)
         self.inspector: object = None
+
+    def phase(self) -> str:
+        """Which part of a step runs now: what an inspected step books its operators to."""
+        if self.in_backward:
+            return "backward"
+        if self.owner:
+            return "forward"
+        if fetching.thread:
+            return "data"
+        return "optimizer" if fetching.quiet else "script"
 
     # Modules ----------------------------------------------------------------------------------------------------------------
 
@@ -94,6 +144,8 @@ class Torch:
                 code = codes.get(key)
                 if code is None:
                     return shared.first_call(codes, key, original, self, args, kwargs)
+                if shared.fingerprints.open and key[2] and code not in loss_codes:
+                    shared.fingerprints.note(shared.steps, args)
                 shared.owner = me
                 fetching.quiet = code in loss_codes
                 begin(code)
@@ -196,6 +248,7 @@ class Torch:
                         kept = code = kept or recorder.define("span", "backward", "backward", files.site(1), retain_graph=True)
                 except Exception as problem:
                     recorder.warn("backward", problem)
+            shared.in_backward = True
             begin(code)
             try:
                 return original(tensors, grad_tensors, retain_graph, *args, **kwargs)
@@ -204,6 +257,7 @@ class Torch:
                 raise
             finally:
                 end(code)
+                shared.in_backward = False
                 shared.losses += 1
                 if shared.losses & 63 == 1 or shared.losses < 8:
                     shared.note_loss(tensors)
@@ -640,6 +694,9 @@ def uninstall() -> None:
 
 def _last_facts(recorder: Recorder, hooks: Torch) -> None:
     """What is known only at the end."""
+    if hooks.fingerprints.open:
+        hooks.fingerprints.close()
+    recorder.fact("forward_backward", {"backwards": hooks.losses, "steps": hooks.steps})
     if hooks.losses and hooks.first_loss is not None:
         recorder.fact("loss_first", hooks.first_loss)
         recorder.fact("loss_last", hooks.last_loss)

@@ -1,0 +1,1 @@
+"""One file per cause, named after it; each has ``CAUSE`` and ``check(context)``."""

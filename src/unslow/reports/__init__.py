@@ -1,0 +1,1 @@
+"""The forms of a report: each draws an account and computes nothing."""

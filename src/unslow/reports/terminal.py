@@ -1,0 +1,208 @@
+"""The verdict for a terminal: one sentence, the account with bars, at most three causes, and the next command to type."""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from unslow import units
+from unslow.account.model import Account, Activity, Finding
+from unslow.reports import words
+
+MAX_FINDINGS = 3
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_DETAILED_SHARE = 0.10
+_MAX_BARS = 40
+
+
+def render(account: Account, folder: Path | None = None, *, width: int = 100, color: bool = False) -> str:
+    """The verdict as text ``width`` cells wide (80 and more look right); with ANSI colours if ``color``."""
+    page = _Page(width)
+    page.paragraph(f"unslow: {words.verdict(account)}", "bold")
+    ended = words.ending(account.exit_code)
+    if ended:
+        page.paragraph(f"  {ended}; this is the account of what it did until then", "red")
+    page.blank()
+    _account(page, account)
+    if account.findings:
+        page.blank()
+        _findings(page, account)
+    page.blank()
+    _notes(page, account)
+    _not_measured(page, account)
+    _next(page, account, folder)
+    return page.draw(color)
+
+
+class _Page:
+    """Lines of styled text, wrapped to a width that counts wide characters as two cells."""
+
+    def __init__(self, width: int) -> None:
+        self.width = max(width, 60)
+        self.lines: list[Text] = []
+
+    def blank(self) -> None:
+        if self.lines and self.lines[-1].plain:
+            self.lines.append(Text())
+
+    def paragraph(self, text: str, style: str = "", indent: str = "  ") -> None:
+        begin = text[: len(text) - len(text.lstrip())]
+        for line in _wrap(text.lstrip(), self.width, begin, indent):
+            self.lines.append(Text(line, style))
+
+    def entry(self, title: str, text: str, style: str = "") -> None:
+        """``  title  text``, further lines below the text."""
+        begin = f"  {title:<18}"
+        for number, line in enumerate(_wrap(text, self.width, begin, " " * len(begin))):
+            line_text = Text(line, style)
+            if number == 0 and title:
+                line_text.stylize("dim", 0, len(begin))
+            self.lines.append(line_text)
+
+    def add(self, *parts: tuple[str, str]) -> None:
+        self.lines.append(Text.assemble(*parts))
+
+    def draw(self, color: bool) -> str:
+        out = io.StringIO()
+        console = Console(
+            file=out, width=self.width, force_terminal=color, no_color=not color, color_system="standard" if color else None,
+            legacy_windows=False, emoji=False, markup=False, highlight=False,
+        )  # fmt: skip
+        for line in self.lines:
+            line.rstrip()
+            console.print(line, soft_wrap=True)
+        return out.getvalue()
+
+
+def _wrap(text: str, width: int, begin: str, indent: str) -> list[str]:
+    """Lines no wider than ``width`` cells; only a single word that is wider by itself is broken."""
+    text = words.clean(text)
+    narrower = max(width - (cell_len(text) - len(text)), width // 2)
+    return textwrap.wrap(text, narrower, initial_indent=begin, subsequent_indent=indent, break_on_hyphens=False) or [begin]
+
+
+def _account(page: _Page, account: Account) -> None:
+    """The table: every row of half a per cent and more, the rest as one, and the total."""
+    large, small, always = words.table(account)
+    rows: list[tuple[str, int, Activity | None]] = [(words.label(row.name), row.ns, row) for row in large]
+    if small and sum(row.ns for row in small):
+        rows.append((words.small_label([row for row in small if row.ns]), sum(row.ns for row in small), None))
+    rows += [(words.label(row.name), row.ns, None) for row in always]
+    name_width = max(26, *(cell_len(name) for name, _, _ in rows)) if rows else 26
+    decimals = words.digits(account.wall_ns)
+    number_width = max(7, len(f"{account.wall_ns / units.SECOND:.{decimals}f}"))
+    bar_width = max(0, min(page.width - name_width - number_width - 14, _MAX_BARS))
+    longest = max((ns for _, ns, _ in rows), default=0)
+
+    def line(name: str, ns: int, bar: str, style: str) -> None:
+        share = f"{100 * ns / account.wall_ns:.1f}" if account.wall_ns else "-"
+        text = f"  {name}{' ' * (name_width - cell_len(name))} {ns / units.SECOND:>{number_width}.{decimals}f} {share:>6}"
+        page.add((text, style), (f"  {bar}", "cyan") if bar else ("", ""))
+
+    page.add((f"  {'where the time went':<{name_width}} {'s':>{number_width}} {'%':>6}", "dim"))
+    for name, ns, row in rows:
+        line(name, ns, _bar(ns, longest, bar_width), "bold" if row is not None and ns == longest else "")
+        if row is not None and ns >= _DETAILED_SHARE * account.wall_ns:
+            _details(page, account, row, name_width + number_width + 10)
+    line("total", account.wall_ns, "", "bold")
+
+
+def _bar(ns: int, longest: int, width: int) -> str:
+    eighths = round(8 * width * ns / longest) if longest else 0
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def _details(page: _Page, account: Account, row: Activity, width: int) -> None:
+    """Under a large row: its largest named parts, and the user's own lines."""
+    page_width = page.width - 2
+    parts = [part for part in row.parts if part.ns >= 0.05 * row.ns and part.name != "in the script"][:3]
+    # A single part that is the whole row only says the row's name again.
+    if parts and parts[0].ns < 0.95 * row.ns:
+        text = ", ".join(f"{words.clean(part.name)} {units.seconds(part.ns)}" for part in parts)
+        page.add((f"    {_cut(text, page_width - 4)}", "dim"))
+    lines = [where for where in row.where if where.ns >= 0.05 * row.ns][:2]
+    for where in lines:
+        at = f"{words.short_path(where.file, account.script)}:{where.line}"
+        time = units.seconds(where.ns)
+        function = f"  {words.clean(where.function)}" if where.function and where.function != "<module>" else ""
+        room = max(width - 6 - len(time), 24)
+        page.add((f"    {words.cut_path(at + function, room):<{room}}{time:>{len(time) + 2}}", "dim"))
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _findings(page: _Page, account: Account) -> None:
+    page.add(("  why", "dim"))
+    primary = [finding for finding in account.findings if not finding.secondary]
+    for number, finding in enumerate(primary[:MAX_FINDINGS], 1):
+        _finding(page, account, number, finding)
+
+
+def _finding(page: _Page, account: Account, number: int, finding: Finding) -> None:
+    gain = finding.gain
+    predicted = f"   predicted: {units.ratio(gain.low)} to {units.ratio(gain.high)} to finish" if gain else ""
+    seconds = units.seconds(finding.ns)
+    head = f"  {number}  {finding.cause}"
+    tail = f"{seconds}{predicted}"
+    room = page.width - len(head) - len(tail)
+    page.add((head, "bold"), (" " * max(room, 2) + tail, "bold"))
+    said = "; ".join(evidence.text for evidence in finding.evidence)
+    page.paragraph(f"     {finding.title.rstrip('.')}{': ' + said if said else ''}.", indent="     ")
+    for where in finding.where[:1]:
+        page.add((f"     {words.short_path(where.file, account.script)}:{where.line}", "cyan"))
+    if finding.fix is not None:
+        what = finding.fix.text or f"unslow fix {words.short_path(account.script or 'SCRIPT')}"
+        page.paragraph(f"     fix  {what}   ({finding.fix.applicability})", "green", indent="          ")
+
+
+def _notes(page: _Page, account: Account) -> None:
+    """Facts beside the table: the steady step, the script's own clock, work that overlapped."""
+    steady = words.steady_step(account)
+    if steady is not None:
+        page.entry("steady step", f"{steady}  ({words.step_counts(account)}, each marked by {account.steps.signal or 'its repetition'})")
+    elif account.steps.count:
+        page.entry("steps", words.step_counts(account))
+    own = words.own_clock(account)
+    if own is not None:
+        times = f", {own.count} times" if own.count > 1 else ""
+        largest = [row for row in sorted(own.activities, key=lambda row: -row.ns) if row.ns >= 0.01 * own.ns][:4]
+        decimals = words.digits(own.ns) if own.ns < units.SECOND else words.digits(own.ns) + (own.ns < 100 * units.SECOND)
+        said = ", ".join(f"{words.label(row.name)} {row.ns / units.SECOND:.{words.digits(own.ns)}f}" for row in largest)
+        place = words.interval_place(own, account.script)
+        page.entry("your own clock", f"({place}{times}) says {own.ns / units.SECOND:.{decimals}f} s: {said}")
+    for who in words.beside(account.overlapped):
+        if who.ns < words.SMALL_SHARE * account.wall_ns:
+            continue
+        work = ", ".join(f"{name} {units.seconds(ns)}" for name, ns in who.work[:5] if ns >= 0.01 * who.ns)
+        page.entry("at the same time", f"{who.who}: {work}")
+
+
+def _not_measured(page: _Page, account: Account) -> None:
+    for number, item in enumerate(account.not_measured[:4]):
+        page.entry("not measured" if number == 0 else "", f"{item.what}: {item.why}", "yellow")
+    if len(account.not_measured) > 4:
+        page.entry("", f"and {len(account.not_measured) - 4} more, in the report", "yellow")
+
+
+def _next(page: _Page, account: Account, folder: Path | None) -> None:
+    """Where the whole story is, and what to type next."""
+    page.blank()
+    if folder is not None and (folder / "report.html").exists():
+        page.lines.append(Text(f"  the whole story: {words.clean(_near(folder / 'report.html'))}", "cyan"))
+    large, _, _ = words.table(account)
+    if large:
+        page.lines.append(Text(f"  what a row means: unslow explain {large[0].name}", "dim"))
+
+
+def _near(path: Path) -> str:
+    """The path from the working folder, where it lies below it."""
+    whole, here = os.path.abspath(path), os.getcwd()
+    return whole[len(here) + 1 :] if here != os.sep and whole.startswith(here + os.sep) else whole
