@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import EXAMPLES, ONE_THREAD, Interval, Timed, interleaved, plain, ratio_interval, under, verdict
+from benchmarks.measure import EXAMPLES, ONE_THREAD, Interval, Timed, interleaved, median_interval, plain, ratio_interval, under, verdict
 
 LIMITS = {"met_below": 1.03, "failed_above": 1.02}
 BLOCKS = 60  # at least so many with the hooks off, and with them on
@@ -32,7 +32,7 @@ class Block:
 
 def blocks_of(folder: Path) -> list[Block]:
     """The blocks that the probe's switch wrote into the recording, without the first (first uses, inspected steps)."""
-    from unslow.recording import load
+    from unslow.recording.merge import load
 
     found = [fact["value"] for fact in facts_of(load(folder)) if fact["name"] == "block"]
     return [Block(block["on"], block["wall_ns"] / block["steps"], block["cpu_ns"] / block["steps"]) for block in found[1:]]
@@ -46,10 +46,16 @@ def facts_of(recording: Any) -> list[dict[str, Any]]:
 
 
 def compare(blocks: list[Block], quantity: str) -> tuple[Interval, Interval]:
-    """(on against off, off against off): the n-th block of one kind with the n-th of the other."""
-    on = [getattr(block, quantity) for block in blocks if block.on]
-    off = [getattr(block, quantity) for block in blocks if not block.on]
-    return ratio_interval(on, off), ratio_interval(off[0::2], off[1::2])
+    """(on against off, off against off): each block with the nearest free one before it, so that a drift of the machine cancels."""
+    ratios, waiting = [], list[Block]()
+    for block in blocks:
+        if waiting and waiting[-1].on is not block.on:
+            on, off = (block, waiting.pop()) if block.on else (waiting.pop(), block)
+            ratios.append(getattr(on, quantity) / getattr(off, quantity))
+        else:
+            waiting.append(block)
+    offs = [getattr(block, quantity) for block in blocks if not block.on]
+    return median_interval(ratios), ratio_interval(offs[0::2], offs[1::2])
 
 
 def by_switching(epochs: int, block: int) -> None:
@@ -75,7 +81,7 @@ def by_switching(epochs: int, block: int) -> None:
 
 def price(run: Timed, step_ns: float) -> None:
     """What the header of the stream says a span costs, times the spans of a step."""
-    from unslow.recording import load
+    from unslow.recording.merge import load
 
     assert run.folder is not None
     recording = load(run.folder)

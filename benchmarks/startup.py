@@ -43,9 +43,8 @@ def ends(name: str, *arguments: str, **variables: str) -> None:
         facts = run.document("run.json")
         before.append((facts["start_ns"] - run.start_ns) / 1e9)
         after.append((run.end_ns - facts["end_ns"]) / 1e9)
-    print(
-        f"{name} {' '.join(arguments)}: {statistics.median(before):.3f} s before the interpreter starts, {statistics.median(after):.3f} s after it ended"
-    )
+    start, end = statistics.median(before), statistics.median(after)
+    print(f"{name} {' '.join(arguments)}: {start:.3f} s before the interpreter starts, {end:.3f} s after it ended")
 
 
 def main() -> None:

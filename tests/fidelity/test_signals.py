@@ -112,7 +112,7 @@ def test_stopped_and_continued(work: Path, tmp_path: Path) -> None:
 
 def test_ignored_signals_stay_ignored(work: Path, tmp_path: Path) -> None:
     """``nohup unslow run …``: what was ignored before is ignored in the script."""
-    (work / "train.py").write_text("import signal\nprint(signal.getsignal(signal.SIGHUP), signal.getsignal(signal.SIGINT))\n")
+    (work / "train.py").write_text("import signal\nprint(repr(signal.getsignal(signal.SIGHUP)), signal.getsignal(signal.SIGINT))\n")
     command = [*UNSLOW, "run", "--quiet", "--python", sys.executable, "--out", str(tmp_path / "run"), "train.py"]
     done = subprocess.run(["nohup", *command], cwd=work, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     plain = subprocess.run(["nohup", sys.executable, "train.py"], cwd=work, env=environment(), capture_output=True, text=True, check=False)

@@ -137,7 +137,15 @@ def ordinary() -> Account:
 def _strip(wall: int) -> tuple[Segment, ...]:
     pieces: list[tuple[int, str]] = [(41, "startup.interpreter"), (1_497, "startup.import"), (121, "setup")]
     for _ in range(5):
-        pieces += [(12, "data.workers"), (1_900, "data.wait"), (40, "forward"), (21, "backward"), (1_620, "data.wait"), (40, "forward"), (21, "backward")]
+        pieces += [
+            (12, "data.workers"),
+            (1_900, "data.wait"),
+            (40, "forward"),
+            (21, "backward"),
+            (1_620, "data.wait"),
+            (40, "forward"),
+            (21, "backward"),
+        ]
     pieces.append((190, "teardown"))
     segments, now = [], 0
     for ms, name in pieces:
@@ -214,7 +222,15 @@ def busy() -> Account:
     cycle = ["forward", "backward", "data.fetch", "forward", "optimizer", "forward", "evaluate/forward", "checkpoint"]
     cuts = [*range(0, size * 400, size), wall]
     strip = tuple(Segment(cuts[i], cuts[i + 1], cycle[(i * i // 7) % len(cycle)]) for i in range(400))
-    bins = tuple(Bin(round(1.2**i * MS), round(1.2 ** (i + 1) * MS), n) for i, n in enumerate((0, 3, 40, 900, 8_000, 41_000, 60_000, 9_000, 900, 100, 40, 12, 3, 0, 2)))
+    bins = tuple(
+        Bin(round(1.2**i * MS), round(1.2 ** (i + 1) * MS), n)
+        for i, n in enumerate((0, 3, 40, 900, 8_000, 41_000, 60_000, 9_000, 900, 100, 40, 12, 3, 0, 2))
+    )
     return replace(
-        ordinary(), wall_ns=wall, activities=rows, strip=strip, steps=Steps(119_999, 30, 3 * MS, 2 * MS, 5 * MS, "optimizer.step", bins), intervals=()
+        ordinary(),
+        wall_ns=wall,
+        activities=rows,
+        strip=strip,
+        steps=Steps(119_999, 30, 3 * MS, 2 * MS, 5 * MS, "optimizer.step", bins),
+        intervals=(),
     )

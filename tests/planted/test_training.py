@@ -119,7 +119,7 @@ def test_in_a_worker(tmp_path: Path) -> None:
     assert_sums(account)
     spent = sum(float(line) for path in (tmp_path / "work").glob("worker-*") for line in path.read_text().splitlines())
     assert spent >= 0.6
-    fetched = sum(row["ns"] for row in account["overlapped"] if row["name"] == "data.fetch") / 1e9
+    fetched = sum(row["ns"] for row in account["overlapped"] if row["name"] == "fetch") / 1e9
     assert fetched == pytest.approx(spent, rel=0.05, abs=0.02)
     waited = rows(account)["data.wait"]
     # What the worker does ahead while the main thread is busy is not waited for.

@@ -6,9 +6,12 @@ import argparse
 import difflib
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from unslow.errors import UnslowError
+
+if TYPE_CHECKING:
+    from unslow.launch.supervisor import Outcome
 
 
 class _Parser(argparse.ArgumentParser):
@@ -19,28 +22,64 @@ class _Parser(argparse.ArgumentParser):
 def main(words: list[str]) -> int:
     """Parse, run, report; exits as the script did."""
     options, command, script = parse(words)
-    from unslow.launch.finish import finish, preload
-    from unslow.launch.folder import run_folder, short_name
+    from unslow.launch.folder import discard, run_folder
     from unslow.launch.supervisor import die_like, supervise
 
-    name = short_name(script or (command[2] if command[1:2] == ["-m"] and len(command) > 2 else Path(command[0]).name))
-    folder, messages = run_folder(options.out, name)
-    outcome = supervise(command, folder=folder, name=name, script=script, python=command[0], messages=messages, meanwhile=preload)
+    folder, messages = run_folder(options.out, _name(command, script))
     try:
-        for message in outcome.messages:
-            print(f"unslow: {message}", file=sys.stderr)
-        account = finish(outcome, say=None if options.quiet else _say)
-        if not options.quiet:
-            _print_verdict(account, outcome.folder)
-    except Exception as problem:
-        print(
-            f"unslow: the account could not be made ({type(problem).__name__}: {problem})\n"
-            f"  the recording is kept in {outcome.folder}; `unslow show {outcome.folder}` tries again",
-            file=sys.stderr,
+        outcome = supervise(
+            command, folder=folder, name=folder.name, script=script, python=command[0], messages=messages, meanwhile=_preload
         )
-    sys.stderr.flush()
+    except OSError as problem:
+        discard(folder)
+        raise UnslowError(
+            "cannot-start",
+            what=f"{command[0]} cannot be started: {problem.strerror or problem}",
+            expected="a program that this machine can execute",
+            do="try the same command without unslow",
+        ) from problem
+    try:
+        _report(outcome, quiet=options.quiet)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass  # standard error is closed: nobody listens, and the script's end is still the script's
     die_like(outcome.exit_code)
     return outcome.exit_code
+
+
+def _report(outcome: Outcome, *, quiet: bool) -> None:
+    """The account, its documents and the verdict. Whatever goes wrong here is said, and changes nothing of the script's end."""
+    from unslow.launch.finish import finish
+    from unslow.reports import documents
+
+    say = None if quiet else _say
+    again = f"  the recording is kept in {outcome.folder}; `unslow show {outcome.folder}` tries again"
+    try:
+        for message in outcome.messages:
+            _say(message)
+        account = finish(outcome, say)
+        for problem in documents.write(account, outcome.folder):
+            if say is not None:
+                say(problem)
+        if not quiet:
+            _print_verdict(account, outcome.folder)
+    except KeyboardInterrupt:
+        _say(f"stopped before the account was finished\n{again}")
+    except UnslowError as problem:
+        _say(f"the account could not be made: {problem.what}\n{again}")
+    except Exception as problem:
+        _say(f"the account could not be made ({type(problem).__name__}: {problem})\n{again}")
+
+
+def _name(command: list[str], script: str | None) -> str:
+    """What the run folder is called after."""
+    from unslow.launch.folder import short_name
+
+    if script is None and command[1:2] == ["-m"]:
+        return short_name(command[2])
+    if script is None and command[1:2] == ["-c"]:
+        return "code"
+    return short_name(script or command[0])
 
 
 def parse(words: list[str]) -> tuple[argparse.Namespace, list[str], str | None]:
@@ -64,11 +103,14 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, list[str], str | None]:
             expected="a script, -m MODULE, -c CODE, or -- COMMAND",
             do="unslow run train.py",
         )
-    from unslow.launch.command import choose_python
+    from unslow.launch.command import choose_python, find_program
 
     if rest[0] == "--":
         if len(rest) == 1:
-            raise UnslowError("nothing-to-run", what="no command follows --", expected="a command that starts Python", do="unslow run -- python train.py")
+            raise UnslowError(
+                "nothing-to-run", what="no command follows --", expected="a command that starts Python", do="unslow run -- python train.py"
+            )
+        find_program(rest[1])
         return options, rest[1:], None
     python = choose_python(options.python)
     if rest[0] in ("-m", "-c"):
@@ -113,6 +155,14 @@ def _no_such_script(name: str) -> UnslowError:
         expected="the path of a Python script" + (f"; did you mean {' or '.join(near)}?" if near else ""),
         do="check the path; for a module: unslow run -m MODULE, for another command: unslow run -- COMMAND",
     )
+
+
+def _preload() -> None:
+    from unslow.launch.finish import preload
+    from unslow.reports import documents
+
+    preload()
+    documents.preload()
 
 
 def _say(message: str) -> None:

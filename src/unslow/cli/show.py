@@ -31,10 +31,9 @@ def main(words: list[str]) -> int:
 
         sys.stdout.write(json.encode(account).decode())
     elif options.form == "html":
-        from unslow.launch.finish import sources
-        from unslow.reports import html
+        from unslow.reports import documents, html
 
-        sys.stdout.write(html.render(account, sources(account)))
+        sys.stdout.write(html.render(account, documents.sources(account)))
     elif options.form == "markdown":
         from unslow.reports import markdown
 
@@ -66,9 +65,10 @@ def load_account(path: Path):  # type: ignore[no-untyped-def]
             expected="a run folder (with run.json), or an account.json",
             do="unslow runs lists the runs that are known here",
         )
-    from unslow.launch.finish import make_account, write_documents
+    from unslow.launch.finish import make_account
+    from unslow.reports import documents
 
     account = make_account(path)
-    for problem in write_documents(account, path):
+    for problem in documents.write(account, path):
         print(f"unslow: {problem}", file=sys.stderr)
     return account, path

@@ -148,7 +148,11 @@ class Context:
         """Operators of the last inspected step."""
         if not self.inspected:
             return []
-        rows = [Operator(str(r[0]), tuple(map(_shape, r[1])), str(r[2]), int(r[3]), int(r[4]), str(r[5])) for r in self.inspected[-1]["ops"] if len(r) > 5]
+        rows = [
+            Operator(str(r[0]), tuple(map(_shape, r[1])), str(r[2]), int(r[3]), int(r[4]), str(r[5]))
+            for r in self.inspected[-1]["ops"]
+            if len(r) > 5
+        ]
         return [row for row in rows if phase is None or row.phase == phase]
 
     def seen(self, name: str) -> Any:
@@ -177,7 +181,7 @@ class Context:
         return found
 
     def hot_lines(self, *activities: str, callers: bool = False) -> list[Where]:
-        """The user's lines by sampled time inside these activities (none: all), most first; ``callers``: every frame counts, not the innermost alone."""
+        """The user's lines by sampled time inside these activities (none: all), most first; ``callers``: every frame counts."""
         sums: dict[tuple[str, int, str], int] = defaultdict(int)
         for sample in self.samples:
             if activities and not any(sample.activity == a or (a.endswith("/") and sample.activity.startswith(a)) for a in activities):

@@ -1,4 +1,4 @@
-"""What the doctor looks at: the machine, its rates with one and with all cores, each framework's cost of one call, and what cannot be seen."""
+"""What the doctor looks at: the machine, its rates, each framework's cost of one call, and what cannot be seen here."""
 
 from __future__ import annotations
 
@@ -92,12 +92,16 @@ def describe(found: dict[str, Any]) -> str:
         f"clock          {found['timer']['median_ns']} ns between two reads, {units.seconds(found['timer']['worst_ns'])} at worst",
     ]
     for threads, rate in found["rates"].items():
-        text = rate.get("problem") or f"{rate['flops_per_s'] / 1e9:.0f} GFLOP/s in float32, {units.size(rate['bytes_per_s'])}/s of memory" + (
-            " (noisy)" if rate["noisy"] else ""
-        )
+        text = rate.get("problem") or _rate(rate)
         lines.append(f"{threads + ' thread' + ('s' if threads != '1' else ''):14} {text}")
     lines.append(f"python         {found['python']}: recording {found['bootstrap']}")
     for name, cost in found["frameworks"].items():
-        lines.append(f"{name:14} " + ("not installed" if cost is None else f"{cost['version']}: {units.seconds(cost['call_ns'])} for one call of an operator"))
+        text = "not installed" if cost is None else f"{cost['version']}: {units.seconds(cost['call_ns'])} for one call of an operator"
+        lines.append(f"{name:14} {text}")
     lines += [f"not measurable {spot}" for spot in found["not_measured"]]
     return "\n".join(lines) + "\n"
+
+
+def _rate(rate: dict[str, Any]) -> str:
+    noisy = " (noisy)" if rate["noisy"] else ""
+    return f"{rate['flops_per_s'] / 1e9:.0f} GFLOP/s in float32, {units.size(rate['bytes_per_s'])}/s of memory{noisy}"

@@ -1,4 +1,4 @@
-"""After the script's end: read the recording, make the account, write the documents."""
+"""After the script's end: read the recording, measure the machine's rates if need be, make the account."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def preload() -> None:
     """Import, while the script runs, what will be needed after its end."""
     import jinja2
     import msgspec
-    import numpy
+    import numpy as np
     import rich.console
     import rich.table
 
@@ -25,67 +25,35 @@ def preload() -> None:
     from unslow.findings.engine import all_rules
 
     all_rules()
-    _ = (jinja2, msgspec, numpy, rich.console, rich.table, unslow.account.build, unslow.recording.merge)
+    _ = (jinja2, msgspec, np, rich.console, rich.table, unslow.account.build, unslow.recording.merge)
 
 
 def finish(outcome: Outcome, say: Callable[[str], None] | None) -> Account:
-    """The account of a finished run, with ``account.json`` and ``report.html`` in its folder.
-
-    ``say`` takes a sentence for the user; None keeps quiet. A document that cannot be written is a sentence, not an error.
-    """
+    """The account of a finished run, which is put into the index. ``say`` takes a sentence for the user; None keeps quiet."""
     from unslow.launch.index import remember
 
-    account = make_account(outcome.folder, say)
     remember(outcome.folder)
-    problems = write_documents(account, outcome.folder)
-    for problem in problems:
-        if say is not None:
-            say(problem)
-    return account
+    return make_account(outcome.folder, say, outcome.facts)
 
 
-def make_account(folder: Path, say: Callable[[str], None] | None = None) -> Account:
-    """Load the recording in ``folder`` and account for it; measures the machine's rates where they are not known yet."""
+def make_account(folder: Path, say: Callable[[str], None] | None = None, facts: dict[str, Any] | None = None) -> Account:
+    """Load the recording in ``folder`` and account for it; measures the machine's rates where they are not known yet.
+
+    ``facts``: what ``run.json`` would say, where it could not be written.
+    """
+    import msgspec
+
     from unslow.account.build import build
     from unslow.findings.engine import diagnose
     from unslow.recording.merge import load
+    from unslow.recording.model import Run
 
-    recording = load(folder)
+    recording = load(folder, msgspec.convert(facts, Run) if facts else None)
     if recording.run.rates is None and any(lane.inspected for lane in recording.lanes):
         rates, problem = _rates(_threads(recording), say)
         recording = replace(recording, run=replace(recording.run, rates=rates))
         _keep(folder, rates, problem)
     return diagnose(recording, build(recording))
-
-
-def write_documents(account: Account, folder: Path) -> list[str]:
-    """Write account.json and report.html; returns what could not be written, in words."""
-    from importlib import import_module
-
-    problems = []
-    json_report = import_module("unslow.reports.json")
-    html_report = import_module("unslow.reports.html")
-    for name, write in (
-        ("account.json", lambda path: json_report.write(account, path)),
-        ("report.html", lambda path: path.write_text(html_report.render(account, sources(account)), encoding="utf-8")),
-    ):
-        try:
-            write(folder / name)
-        except OSError as problem:
-            problems.append(f"{name} could not be written to {folder} ({problem.strerror})")
-    return problems
-
-
-def sources(account: Account) -> dict[str, str]:
-    """The text of every file of the user's that the account points into; what is gone or unreadable is left out."""
-    files = {where.file for row in (*account.activities, *account.overlapped) for where in row.where}
-    texts = {}
-    for file in files:
-        try:
-            texts[file] = Path(file).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-    return texts
 
 
 def _threads(recording: Any) -> int:

@@ -34,6 +34,15 @@ def short_name(script: str) -> str:
     return "".join(character if character.isalnum() or character in "-_." else "-" for character in stem)[:40]
 
 
+def discard(folder: Path) -> None:
+    """Take a run folder away in which nothing was recorded; a folder that holds anything stays."""
+    for one in (folder / "recording", folder):
+        try:
+            one.rmdir()
+        except OSError:
+            return
+
+
 def _asked_for(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:
     if folder.exists():
         if not folder.is_dir() or any(folder.iterdir()):
@@ -56,7 +65,7 @@ def _asked_for(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:
 def _fresh(base: Path, name: str) -> Path:
     stamp = datetime.now().astimezone().strftime("%Y-%m-%dT%H-%M-%S")
     for number in range(1, 1000):
-        folder = base / (f"{stamp}-{name}" if number == 1 else f"{stamp}-{name}-{number}")
+        folder = base / (f"{stamp}-{name}" if number == 1 else f"{stamp}-{number}-{name}")
         try:
             folder.mkdir()
         except FileExistsError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +50,17 @@ def known_runs() -> list[Known]:
                 continue
     except OSError:
         pass
-    here = Path.cwd() / ".unslow"
-    if here.is_dir():
-        for folder in here.iterdir():
-            folders[folder.resolve()] = None
+    beside = Path.cwd() / ".unslow"
+    if beside.is_dir():
+        folders |= {folder.resolve(): None for folder in beside.iterdir()}
     runs = [run for folder in folders if (run := _known(folder)) is not None]
     return sorted(runs, key=lambda run: run.started, reverse=True)
+
+
+def here(runs: list[Known]) -> list[Known]:
+    """Those of the runs that were started from this folder, or lie in its ``.unslow``."""
+    cwd = Path.cwd()
+    return [run for run in runs if run.cwd == cwd or run.folder.parent == (cwd / ".unslow").resolve()]
 
 
 def _known(folder: Path) -> Known | None:
@@ -88,8 +92,7 @@ def resolve(name: str) -> Path:
         return path
     back = 1 if name == "@last" else _back(name)
     runs = known_runs()
-    here = Path.cwd()
-    mine = [run for run in runs if run.cwd == here] or runs
+    mine = here(runs) or runs
     if len(mine) < back:
         raise UnslowError(
             "no-run-yet",
@@ -107,11 +110,34 @@ def _back(name: str) -> int:
     raise UnslowError("bad-run-name", what=f"{name} names no run", expected="@last, or @-2 for the one before", do="unslow runs lists them")
 
 
-def prune(keep: int) -> list[Path]:
-    """Remove all known runs but the newest ``keep``; only folders that hold a run.json of ours. Returns what was removed."""
-    removed = []
-    for run in known_runs()[keep:]:
-        if (run.folder / "run.json").is_file() and (run.folder / "recording").is_dir():
-            shutil.rmtree(run.folder, ignore_errors=True)
-            removed.append(run.folder)
-    return removed
+OURS = ("run.json", "account.json", "report.html", "account.part", "report.part")
+
+
+def prune(keep: int) -> tuple[list[Path], list[Path]]:
+    """Remove the runs started from here but the newest ``keep``: what was removed, and what was left because it holds more than ours.
+
+    Only files that unslow wrote are taken away; a folder in which anything else was put stays, with that in it.
+    """
+    removed: list[Path] = []
+    left: list[Path] = []
+    for run in here(known_runs())[keep:]:
+        (removed if _remove(run.folder) else left).append(run.folder)
+    return removed, left
+
+
+def _remove(folder: Path) -> bool:
+    """Whether the folder is gone. ``run.json`` goes last, so that what an error left behind is still known as a run."""
+    recording = folder / "recording"
+    streams = [] if recording.is_symlink() else [*recording.glob("*.unslow"), recording / "probe-problem.txt"]
+    try:
+        for path in [*streams, *(folder / name for name in OURS[1:])]:
+            path.unlink(missing_ok=True)
+        if recording.is_dir() and not recording.is_symlink() and not any(recording.iterdir()):
+            recording.rmdir()
+        if [path.name for path in folder.iterdir()] != [OURS[0]]:
+            return False
+        (folder / OURS[0]).unlink()
+        folder.rmdir()
+    except OSError:
+        return False
+    return True

@@ -11,19 +11,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from unslow.launch.command import child_environment, find_program
 from unslow.launch.watch import Watch
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
+# Python ignores these for itself; a command started by us must not inherit that.
+IGNORED_BY_PYTHON = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ", "SIGXFZ") if hasattr(signal, name))
 _FROM_TERMINAL = {signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT}
 _SI_USER_OR_TKILL = (0, -6, -1)  # kill(2), tgkill(2), sigqueue(3): sent to us alone
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a supervised run ended. ``exit_code`` is negative for death by a signal; times are nanoseconds of CLOCK_MONOTONIC."""
+    """How a supervised run ended. ``exit_code`` is negative for death by a signal; times are nanoseconds of CLOCK_MONOTONIC.
+
+    ``facts`` is what ``run.json`` says, also where that could not be written.
+    """
 
     folder: Path
     exit_code: int
@@ -31,6 +36,7 @@ class Outcome:
     end_ns: int
     pid: int
     messages: tuple[str, ...] = field(default=())
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def supervise(
@@ -53,14 +59,16 @@ def supervise(
     recording.mkdir(exist_ok=True)
     environment = child_environment(folder)
     started = datetime.now().astimezone().isoformat(timespec="milliseconds")
-    with _signals_held() as held:
+    with SignalsHeld() as held:
+        # Before the script, so that no signal to both can come before it.
+        canary = Canary()
         start_ns = time.perf_counter_ns()
-        pid = os.posix_spawn(program, command, environment, setsigmask=held.before, setsigdef=())
+        pid = os.posix_spawn(program, command, environment, setsigmask=held.before, setsigdef=IGNORED_BY_PYTHON)
         watch = Watch(pid)
         watch.start()
         if meanwhile is not None:
             meanwhile()
-        status, usage, end_ns = _wait(pid, held.signals)
+        status, usage, end_ns = _wait(pid, held.signals, canary)
         watched = watch.stop()
     exit_code = os.waitstatus_to_exitcode(status)
     problems = _trim_and_collect(recording)
@@ -82,7 +90,7 @@ def supervise(
         "python": python,
         "name": name,
     }
-    return Outcome(folder, exit_code, start_ns, end_ns, pid, tuple(_write_run(folder, facts, messages + problems)))
+    return Outcome(folder, exit_code, start_ns, end_ns, pid, tuple(_write_run(folder, facts, messages + problems)), facts)
 
 
 def _write_run(folder: Path, facts: dict[str, Any], messages: tuple[str, ...]) -> list[str]:
@@ -99,7 +107,8 @@ def _write_run(folder: Path, facts: dict[str, Any], messages: tuple[str, ...]) -
     except OSError as problem:
         said.append(f"the machine could not be described: {problem}")
     try:
-        (folder / "run.json").write_text(json.dumps(facts, indent=1))
+        # Bytes of an argument that are no UTF-8 become question marks: JSON cannot hold them.
+        (folder / "run.json").write_bytes(json.dumps(facts, indent=1, ensure_ascii=False).encode("utf-8", "replace"))
     except OSError as problem:
         said.append(f"run.json could not be written ({problem.strerror})")
     return said
@@ -121,24 +130,26 @@ def _trim_and_collect(recording: Path) -> tuple[str, ...]:
     return tuple(problems)
 
 
-class _signals_held:
+class SignalsHeld:
     """Hold signals in this process, to be taken one by one with ``sigwaitinfo``; give back the mask afterwards."""
 
     def __init__(self) -> None:
         self.signals = {*FORWARDED, signal.SIGCHLD}
         self.before: set[Any] = set()
 
-    def __enter__(self) -> _signals_held:
+    def __enter__(self) -> Self:
         self.before = set(signal.pthread_sigmask(signal.SIG_BLOCK, self.signals))
         return self
 
     def __exit__(self, *_: object) -> None:
+        # What is still pending came while the script was there and was meant for it, not for the report.
+        while pending := signal.sigpending() & self.signals:
+            signal.sigwait(pending)
         signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
 
 
-def _wait(pid: int, signals: set[Any]) -> tuple[int, Any, int]:
+def _wait(pid: int, signals: set[Any], canary: Canary) -> tuple[int, Any, int]:
     """Wait for the child; pass on what was sent to us alone (what goes to the whole group has reached it already)."""
-    canary = Canary()
     try:
         while True:
             done, status, usage = os.wait4(pid, os.WNOHANG)
@@ -182,13 +193,28 @@ class Canary:
         """Whether ``number`` reached the canary as well; waits a moment for its end."""
         if self.pid is None:
             return False
-        if hasattr(signal, "sigtimedwait"):
-            signal.sigtimedwait({signal.SIGCHLD}, 0.05)
-        done, status = os.waitpid(self.pid, os.WNOHANG)
-        if done == 0:
-            return False
-        self._start()
-        return os.waitstatus_to_exitcode(status) == -number
+        # On a busy machine dying takes a while: as long as it is no longer just asleep, it is waited for.
+        for patience in range(50):
+            if hasattr(signal, "sigtimedwait"):
+                signal.sigtimedwait({signal.SIGCHLD}, 0.02)
+            else:
+                time.sleep(0.02)
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                self._start()
+                return os.waitstatus_to_exitcode(status) == -number
+            if patience and self._sleeps():
+                break
+        return False
+
+    def _sleeps(self) -> bool:
+        """Whether the canary waits as ever, with no signal on its way; where that cannot be seen, yes."""
+        try:
+            with open(f"/proc/{self.pid}/status") as file:
+                fields = dict(line.split(":", 1) for line in file)
+        except OSError:
+            return True
+        return fields["State"].split()[0] == "S" and not int(fields["SigPnd"], 16) and not int(fields["ShdPnd"], 16)
 
     def close(self) -> None:
         """End the canary."""

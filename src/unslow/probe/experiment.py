@@ -1,9 +1,15 @@
 """Measures the probe itself: hooks off and on at random in blocks of steps, inside one run (``UNSLOW_EXPERIMENT=switch:200:1``)."""
 
+from __future__ import annotations
+
 import time
 
 from .hooks import redo
 from .recorder import Recorder, clock
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Switch:
@@ -13,7 +19,7 @@ class Switch:
         self.recorder = recorder
         self.block = block
         self.state = seed * 2654435761 % (1 << 32) or 1
-        self.undone: list[object] = []
+        self.undone: list[Any] = []
         self.on = True
         self.count = 0
         self.wall = clock()
@@ -26,7 +32,12 @@ class Switch:
             return not self.on
         wall, cpu = clock(), time.thread_time_ns()
         self.recorder.blob(
-            {"k": "fact", "name": "block", "value": {"on": self.on, "wall_ns": wall - self.wall, "cpu_ns": cpu - self.cpu, "steps": self.block}, "t": wall}
+            {
+                "k": "fact",
+                "name": "block",
+                "value": {"on": self.on, "wall_ns": wall - self.wall, "cpu_ns": cpu - self.cpu, "steps": self.block},
+                "t": wall,
+            }
         )
         self.state = (1103515245 * self.state + 12345) % (1 << 31)
         wanted = bool(self.state >> 16 & 1)
@@ -40,16 +51,16 @@ class Switch:
         sampler = self.recorder.context["sampler"]
         if on:
             for undone in self.undone:
-                redo(undone)  # type: ignore[arg-type]
+                redo(undone)
             self.undone = []
-            sampler.start()  # type: ignore[attr-defined]
+            sampler.start()
         else:
             for patches in self.recorder.patches:
-                undone = [entry for entry in patches.undo() if entry[1] != "step"]  # type: ignore[attr-defined]
-                kept = [entry for entry in patches.done if entry[1] == "step"]  # type: ignore[attr-defined]
+                undone = [entry for entry in patches.undo() if entry[1] != "step"]
+                kept = [entry for entry in patches.done if entry[1] == "step"]
                 for owner, name, hook in kept:
                     if owner() is not None and hook() is not None:
                         setattr(owner(), name, hook())
                 self.undone.append(undone)
-            sampler.stop()  # type: ignore[attr-defined]
+            sampler.stop()
         self.on = on

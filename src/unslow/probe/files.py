@@ -1,7 +1,10 @@
 """Which files are the user's own: the ones whose lines are worth showing."""
 
+from __future__ import annotations
+
 import os
 import sys
+from types import FrameType
 
 _PROBE = os.path.dirname(os.path.abspath(__file__))
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__))
@@ -48,10 +51,10 @@ def _classify(filename: str) -> bool:
     return not any(folder in path for folder in _LIBRARY_FOLDERS)
 
 
-def site(depth: int = 1) -> "tuple[str, int, str] | None":
+def site(depth: int = 1) -> tuple[str, int, str] | None:
     """File, line and function of the nearest user frame above the caller's caller, or None."""
     try:
-        frame = sys._getframe(depth + 1)
+        frame: FrameType | None = sys._getframe(depth + 1)
     except ValueError:
         return None
     steps = 0

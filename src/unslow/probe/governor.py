@@ -35,7 +35,8 @@ class Governor:
         for code, count in counts.items():
             if code in recorder.removable and count * recorder.span_cost_ns > MAX_SHARE / 2 * took_ns:
                 patches, name = recorder.removable.pop(code)
-                patches.undo(only=name)  # type: ignore[attr-defined]
+                patches.undo(only=name)
                 recorder.not_measured(
-                    f"calls of {name}", f"{count * 1_000_000_000 // max(took_ns, 1):,} a second are too many to time; from here on they belong to what is around them"
+                    f"calls of {name}",
+                    f"{count * 1_000_000_000 // max(took_ns, 1):,} a second are too many to time: from here on part of what is around them",
                 )

@@ -1,38 +1,44 @@
 """How a hook stands in for the original without being seen: in tracebacks, in warnings, as an attribute, in a pickle."""
 
+from __future__ import annotations
+
 import sys
 from _weakref import ref
-from types import CodeType, FunctionType
+from types import CodeType
 
 from .recorder import Recorder
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 # The search for a warning's caller (``stacklevel``) skips frames whose file name holds both words (``warnings._is_internal_frame``).
 HIDDEN_FILE = "<unslow: importlib _bootstrap>"
 
 
-def hidden(function: "FunctionType") -> "FunctionType":
-    """Make a hook invisible to ``warnings``: its frames do not count."""
-    code = _codes.get(id(function.__code__))
+def hidden(function: Any, file: str = HIDDEN_FILE) -> Any:
+    """Make a hook invisible to ``warnings``: its frames do not count. ``file``: pretend to lie there instead."""
+    own = function.__code__
+    code = _codes.get((id(own), file))
     if code is None:
-        code = function.__code__.replace(co_filename=HIDDEN_FILE)
-        _codes[id(function.__code__)] = code
-        _kept.append(function.__code__)
+        code = _codes[(id(own), file)] = own.replace(co_filename=file)
+        _kept.append(own)
         for listener in _listeners:
-            listener(code)  # type: ignore[operator]
+            listener(code)
     function.__code__ = code
     return function
 
 
-_codes: "dict[int, CodeType]" = {}  # the hidden twin of each code object of ours
-_kept: "list[CodeType]" = []
-_listeners: "list[object]" = []
+_codes: dict[tuple[int, str], CodeType] = {}  # the hidden twin of each code object of ours
+_kept: list[CodeType] = []
+_listeners: list[Any] = []
 
 
-def on_hidden(listener: object) -> None:
+def on_hidden(listener: Any) -> None:
     """Call ``listener(code)`` for the code of every hook there is and will be."""
     _listeners.append(listener)
     for code in _codes.values():
-        listener(code)  # type: ignore[operator]
+        listener(code)
 
 
 def leave(error: BaseException) -> None:
@@ -42,7 +48,7 @@ def leave(error: BaseException) -> None:
         error.__traceback__ = trace.tb_next
 
 
-def like(hook: "FunctionType", original: object) -> "FunctionType":
+def like(hook: Any, original: Any) -> Any:
     """Give a hook the name, doc and signature of what it stands in for."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         try:
@@ -50,18 +56,19 @@ def like(hook: "FunctionType", original: object) -> "FunctionType":
         except (AttributeError, TypeError):
             pass
     hook.__dict__.update(getattr(original, "__dict__", {}))
-    hook.__wrapped__ = original  # type: ignore[attr-defined]
+    hook.__annotations__ = getattr(original, "__annotations__", {})
+    hook.__wrapped__ = original
     return hook
 
 
-def span_function(recorder: Recorder, original: object, code: int, stepped_out: object = None) -> "FunctionType":
+def span_function(recorder: Recorder, original: Any, code: int, stepped_out: Any = None, file: str = HIDDEN_FILE) -> Any:
     """A function that runs ``original`` inside the span ``code``; ``stepped_out()`` true: straight through (a tracer looks)."""
     begin, end = recorder.begin, recorder.end
-    call: "FunctionType" = original  # type: ignore[assignment]
+    call: Any = original
 
     if stepped_out is None:
 
-        def hook(*args, **kwargs):  # type: ignore[no-untyped-def]
+        def hook(*args: Any, **kwargs: Any) -> Any:
             begin(code)
             try:
                 return call(*args, **kwargs)
@@ -71,10 +78,10 @@ def span_function(recorder: Recorder, original: object, code: int, stepped_out: 
             finally:
                 end(code)
 
-        return like(hidden(hook), original)
-    tracing: "FunctionType" = stepped_out  # type: ignore[assignment]
+        return like(hidden(hook, file), original)
+    tracing: Any = stepped_out
 
-    def traced_hook(*args, **kwargs):  # type: ignore[no-untyped-def]
+    def traced_hook(*args: Any, **kwargs: Any) -> Any:
         if tracing():
             return call(*args, **kwargs)
         begin(code)
@@ -93,7 +100,7 @@ def disguise(cls: type) -> type:
     """Class decorator of stand-ins: an instance's ``__doc__`` and ``__module__`` are the original's, its frames do not count."""
     cls.__doc__ = property(lambda self: self.original.__doc__)  # type: ignore[assignment]
     cls.__module__ = property(lambda self: self.original.__module__)  # type: ignore[assignment]
-    hidden(cls.__call__)  # type: ignore[arg-type]
+    hidden(cls.__call__)
     return cls
 
 
@@ -103,18 +110,18 @@ class Standin:
 
     __slots__ = ("__name__", "__weakref__", "original")
 
-    def __init__(self, original: object) -> None:
+    def __init__(self, original: Any) -> None:
         self.original = original
-        self.__name__ = original.__name__  # type: ignore[attr-defined]
+        self.__name__ = original.__name__
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)  # ``__qualname__``, ``__self__``, ``__text_signature__``
 
     def __repr__(self) -> str:
         return repr(self.original)
 
     def __reduce__(self) -> str:
-        return str(self.original.__qualname__)  # type: ignore[attr-defined]
+        return str(self.original.__qualname__)
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is self.original
@@ -129,15 +136,15 @@ class SpanStandin(Standin):
 
     __slots__ = ("begin", "code", "end")
 
-    def __init__(self, original: object, recorder: Recorder, code: int) -> None:
+    def __init__(self, original: Any, recorder: Recorder, code: int) -> None:
         super().__init__(original)
         self.begin, self.end, self.code = recorder.begin, recorder.end, code
 
-    def __call__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         code = self.code
         self.begin(code)
         try:
-            return self.original(*args, **kwargs)  # type: ignore[operator]
+            return self.original(*args, **kwargs)
         except BaseException as error:
             leave(error)
             raise
@@ -150,15 +157,15 @@ class Patches:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self.done: "list[tuple[object, str, object]]" = []  # owner, name, hook; the first and last by weak reference
+        self.done: list[tuple[Any, str, Any]] = []  # owner, name, hook; the first and last by weak reference
         recorder.patches.append(self)
 
-    def replace(self, owner: object, name: str, make: object) -> bool:
+    def replace(self, owner: Any, name: str, make: Any) -> bool:
         """Set ``owner.name = make(original)``; a missing name or a failure turns this one hook off with a message."""
         try:
             own = vars(owner)
             original = own[name] if name in own else getattr(owner, name)
-            hook = make(original)  # type: ignore[operator]
+            hook = make(original)
             setattr(owner, name, hook)
         except Exception as problem:
             label = getattr(owner, "__name__", None) or type(owner).__name__
@@ -167,13 +174,13 @@ class Patches:
         self.done.append((_weakly(owner), name, _weakly(hook)))
         return True
 
-    def undo(self, only: "str | None" = None) -> "list[tuple[object, str, object]]":
+    def undo(self, only: str | None = None) -> list[tuple[Any, str, Any]]:
         """Put the originals back, last first; what the user replaced since is left alone. Returns what ``redo`` needs."""
         undone = []
         for owner_ref, name, hook_ref in reversed(self.done):
             if only is not None and name != only:
                 continue
-            owner, hook = owner_ref(), hook_ref()  # type: ignore[operator]
+            owner, hook = owner_ref(), hook_ref()
             try:
                 if hook is not None and vars(owner).get(name) is hook:
                     setattr(owner, name, original_of(hook))
@@ -183,13 +190,13 @@ class Patches:
         return undone
 
 
-def redo(undone: "list[tuple[object, str, object]]") -> None:
+def redo(undone: list[tuple[Any, str, Any]]) -> None:
     """Put hooks that were taken out in again."""
     for owner, name, hook in reversed(undone):
         setattr(owner, name, hook)
 
 
-def _weakly(thing: object) -> object:
+def _weakly(thing: Any) -> Any:
     """A weak reference, so that a class of the user's does not live longer for our sake; else something that returns it."""
     try:
         return ref(thing)
@@ -197,10 +204,10 @@ def _weakly(thing: object) -> object:
         return lambda: thing
 
 
-def original_of(hook: object) -> object:
+def original_of(hook: Any) -> Any:
     """What a hook stands in for."""
     if isinstance(hook, classmethod):
-        return classmethod(hook.__func__.__wrapped__)  # type: ignore[attr-defined]
+        return classmethod(vars(hook.__func__)["__wrapped__"])
     return getattr(hook, "__wrapped__", None) or getattr(hook, "original", None)
 
 

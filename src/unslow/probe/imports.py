@@ -1,11 +1,17 @@
 """Times every real import, module by module, and tells the adapters when their framework has arrived."""
 
+from __future__ import annotations
+
 import sys
 
 from .hooks import hidden, leave
 from .recorder import Recorder
 
-Arrived = "dict[str, list[object]]"
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
+
+Arrived = "dict[str, list[Any]]"
 
 
 class Imports:
@@ -13,10 +19,10 @@ class Imports:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self.waiting: dict[str, list[object]] = {}
-        self.original: object = None
+        self.waiting: dict[str, list[Any]] = {}
+        self.original: Any = None
 
-    def when(self, name: str, action: object) -> None:
+    def when(self, name: str, action: Any) -> None:
         """Call ``action(module)`` once ``name`` has been imported completely; now, if it has been already."""
         module = sys.modules.get(name)
         if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
@@ -24,9 +30,9 @@ class Imports:
         else:
             self.waiting.setdefault(name, []).append(action)
 
-    def _act(self, action: object, module: object, name: str) -> None:
+    def _act(self, action: Any, module: Any, name: str) -> None:
         try:
-            action(module)  # type: ignore[operator]
+            action(module)
         except Exception as problem:
             self.recorder.warn(f"adapter for {name}", problem)
 
@@ -49,7 +55,7 @@ class Imports:
         begin, end, define, import_codes = recorder.begin, recorder.end, recorder.define, recorder.import_codes
         modules = sys.modules
 
-        def _find_and_load(name, import_):  # type: ignore[no-untyped-def]
+        def _find_and_load(name: Any, import_: Any) -> Any:
             if name in modules:
                 return original(name, import_)
             code = define("span", "startup.import", name)
@@ -65,5 +71,5 @@ class Imports:
                     arrived(name)
                 end(code)
 
-        bootstrap._find_and_load = hidden(_find_and_load)  # type: ignore[attr-defined]
+        vars(bootstrap)["_find_and_load"] = hidden(_find_and_load)
         self.original = original

@@ -1,6 +1,12 @@
 """Inspected steps: a few steps, early and late, under the framework's own dispatch mode, to see what spans cannot."""
 
+from __future__ import annotations
+
 from .recorder import Recorder, clock
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 # Which steps are looked at, counted by the end of the one before. Early enough for short scripts; the later ones see growth.
 STEPS = (2, 30, 300, 3000)
@@ -12,18 +18,18 @@ BUDGET_SHARE = 0.005
 class Inspector:
     """Switches the inspecting mode on at the end of one step and off at the end of the next."""
 
-    def __init__(self, recorder: Recorder, torch: object) -> None:
+    def __init__(self, recorder: Recorder, torch: Any) -> None:
         self.recorder = recorder
         self.torch = torch
-        self.mode: object = None
+        self.mode: Any = None
         self.started = clock()
         self.spent = 0
         self.last_step = 0
         self.away = False
         processes = recorder.context["processes"]
-        processes.before.append(self.put_away)  # type: ignore[attr-defined]
-        processes.after.append(self.take_up)  # type: ignore[attr-defined]
-        processes.in_child.append(self.forked)  # type: ignore[attr-defined]
+        processes.before.append(self.put_away)
+        processes.after.append(self.take_up)
+        processes.in_child.append(self.forked)
 
     def after_step(self, count: int) -> None:
         """Called at the end of step ``count`` (1-based)."""
@@ -42,7 +48,7 @@ class Inspector:
         """Not while a program is being compiled or has been, and not where others use dispatch modes."""
         import sys
 
-        if "torch._dynamo.eval_frame" in sys.modules and self.recorder.context["torch"].compiled:  # type: ignore[attr-defined]
+        if "torch._dynamo.eval_frame" in sys.modules and self.recorder.context["torch"].compiled:
             return False
         python_dispatch = sys.modules.get("torch.utils._python_dispatch")
         stack = getattr(python_dispatch, "_get_current_dispatch_mode_stack", None)
@@ -52,7 +58,7 @@ class Inspector:
         """Push the mode."""
         from .inspect_mode import make_mode
 
-        mode = make_mode(self.torch, MAX_OPERATORS, MAX_NS, self.recorder.context["torch"].phase)  # type: ignore[attr-defined]
+        mode = make_mode(self.torch, MAX_OPERATORS, MAX_NS, self.recorder.context["torch"].phase)
         mode.__enter__()
         mode.step = count + 1
         mode.t0 = clock()
@@ -69,9 +75,9 @@ class Inspector:
         base = self.recorder.time_base()
         self.recorder.blob(
             {
-                "k": "inspected", "step": mode.step, "t0": mode.t0 - base, "t1": now - base, "ops": mode.operators(),  # type: ignore[attr-defined]
-                "distinct_bytes": mode.distinct_bytes(), "truncated": mode.truncated, "seen": mode.seen(),  # type: ignore[attr-defined]
-                "cost_ns": mode.cost_ns, "operator_ns": mode.operator_ns,  # type: ignore[attr-defined]
+                "k": "inspected", "step": mode.step, "t0": mode.t0 - base, "t1": now - base, "ops": mode.operators(),
+                "distinct_bytes": mode.distinct_bytes(), "truncated": mode.truncated, "seen": mode.seen(),
+                "cost_ns": mode.cost_ns, "operator_ns": mode.operator_ns,
             }
         )  # fmt: skip
 
@@ -86,8 +92,8 @@ class Inspector:
         """After the fork, in the parent: go on looking."""
         if self.away:
             self.away = False
-            self.mode.off = False  # type: ignore[attr-defined]
-            self.mode.__enter__()  # type: ignore[attr-defined]
+            self.mode.off = False
+            self.mode.__enter__()
 
     def forked(self) -> None:
         """In the child: nothing is being looked at."""
@@ -102,9 +108,9 @@ class Inspector:
         import sys
 
         stack = sys.modules["torch.utils._python_dispatch"]._get_current_dispatch_mode_stack()
-        mode.off = True  # type: ignore[attr-defined]
+        mode.off = True
         if not stack or stack[-1] is not mode:
             return False
         self.mode = None
-        mode.__exit__(None, None, None)  # type: ignore[attr-defined]
+        mode.__exit__(None, None, None)
         return True

@@ -1,30 +1,36 @@
 """The dispatch mode of an inspected step: operators with shapes, dtypes and seconds, the storages they touch, and odd values."""
 
+from __future__ import annotations
+
 from .recorder import clock
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 PROBED_VALUES = 4096  # of one tensor; enough to see a share of some per cent
 MAX_PROBES = 48  # tensors whose values are looked at in one step
 MAX_ROWS = 400
 
 
-def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  # type: ignore[no-untyped-def]
+def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
     """An instance of the mode, its class made from the torch that the script imported. ``phase()`` names the part of the step."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    tensor = torch.Tensor  # type: ignore[attr-defined]
-    strided = torch.strided  # type: ignore[attr-defined]
+    tensor = torch.Tensor
+    strided = torch.strided
     item = vars(tensor).get("item")
     read = getattr(item, "__wrapped__", item) or tensor.item
 
-    class InspectedStep(TorchDispatchMode):
+    class InspectedStep(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # What one step asks of the processor, seen below autograd; computes the same with the same kernels.
 
         def __init__(self) -> None:
-            super().__init__()
-            self.counts: dict[object, list[int]] = {}
+            super().__init__()  # type: ignore[no-untyped-call]
+            self.counts: dict[Any, list[int]] = {}
             self.storages: dict[int, int] = {}
             self.subnormal: dict[str, list[int]] = {}
-            self.embeddings: list[dict[str, object]] = []
+            self.embeddings: list[dict[str, Any]] = []
             self.truncated = False
             self.off = False
             self.left = max_operators
@@ -34,7 +40,7 @@ def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  #
             self.step = 0
             self.t0 = clock()
 
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             before = clock()
             result = func(*args, **(kwargs or {}))
             if self.off:
@@ -50,11 +56,11 @@ def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  #
                 self.off = self.truncated = True
             return result
 
-        def note(self, func, args, result, took) -> None:  # type: ignore[no-untyped-def]
+        def note(self, func: Any, args: Any, result: Any, took: Any) -> None:
             self.left -= 1
-            shapes = []
+            shapes: list[Any] = []
             dtype = ""
-            where = phase()  # type: ignore[operator]
+            where = phase()
             for value in args:
                 if isinstance(value, tensor):
                     shapes.append(tuple(value.shape))
@@ -82,7 +88,7 @@ def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  #
                 entry[0] += 1
                 entry[1] += took
 
-        def touch(self, value, where) -> None:  # type: ignore[no-untyped-def]
+        def touch(self, value: Any, where: Any) -> None:
             if value.layout is not strided:
                 return
             storage = value.untyped_storage()
@@ -93,38 +99,39 @@ def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  #
                 self.probes += 1
                 self.probe(value, where)
 
-        def probe(self, value, where) -> None:  # type: ignore[no-untyped-def]
+        def probe(self, value: Any, where: Any) -> None:
             """Count subnormal numbers among some values, spread over the tensor."""
             flat = value.detach().reshape(-1) if value.is_contiguous() else value.detach().flatten()
             stride = max(flat.numel() // PROBED_VALUES, 1)
             some = flat[::stride][:PROBED_VALUES].abs()
-            tiny = torch.finfo(value.dtype).tiny  # type: ignore[attr-defined]
+            tiny = torch.finfo(value.dtype).tiny
             count = int(read(((some > 0) & (some < tiny)).sum()))
             entry = self.subnormal.setdefault(where, [0, 0, 0])
             entry[0] += count * stride
             entry[1] += some.numel() * stride
             entry[2] += 1 if count else 0
 
-        def note_embedding(self, args) -> None:  # type: ignore[no-untyped-def]
+        def note_embedding(self, args: Any) -> None:
             """How many rows of a table one step asks for, and how many of the indices are one and the same (padding)."""
             if len(args) < 2 or not isinstance(args[1], tensor) or args[1].dtype.is_floating_point:
                 return
             indices = args[1]
             if indices.numel() == 0 or indices.numel() > 1 << 20:
                 return
-            distinct, counts = torch.unique(indices, return_counts=True)  # type: ignore[attr-defined]
+            distinct, counts = torch.unique(indices, return_counts=True)
             most = int(read(counts.max()))
             last = indices.reshape(-1, indices.shape[-1])[:, -1]
             filler = int(read(distinct[int(read(counts.argmax()))]))
             self.embeddings.append(
                 {
-                    "rows": int(args[0].shape[0]), "width": int(args[0].shape[-1]), "indices": indices.numel(), "distinct": distinct.numel(),
+                    "rows": int(args[0].shape[0]), "width": int(args[0].shape[-1]),
+                    "indices": indices.numel(), "distinct": distinct.numel(),
                     "most_common": most, "most_common_value": filler, "at_end": float(read((last == filler).float().mean())),
                     "shape": list(indices.shape),
                 }
             )  # fmt: skip
 
-        def operators(self):  # type: ignore[no-untyped-def]
+        def operators(self) -> Any:
             rows = [[name, [list(shape) if isinstance(shape, tuple) else shape for shape in shapes], dtype, entry[0], entry[1], where]
                     for (name, shapes, dtype, where), entry in self.counts.items()]  # fmt: skip
             rows.sort(key=lambda row: -row[4])
@@ -133,7 +140,7 @@ def make_mode(torch: object, max_operators: int, max_ns: int, phase: object):  #
         def distinct_bytes(self) -> int:
             return sum(self.storages.values())
 
-        def seen(self):  # type: ignore[no-untyped-def]
+        def seen(self) -> Any:
             by_phase: dict[str, list[int]] = {}
             for (_name, _shapes, _dtype, where), entry in self.counts.items():
                 total = by_phase.setdefault(where, [0, 0])

@@ -1,5 +1,7 @@
 """Follows the script through forks and to its end: new streams in children, the last line, the goodbye."""
 
+from __future__ import annotations
+
 import atexit
 import os
 
@@ -7,6 +9,10 @@ from .hooks import hidden, leave
 from .imports import Imports
 from .recorder import Recorder
 from .sampler import Sampler
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Processes:
@@ -16,9 +22,9 @@ class Processes:
         self.recorder = recorder
         self.sampler = sampler
         self.imports = imports
-        self.in_child: list[object] = []  # what adapters must put right in a forked child
-        self.before: list[object] = []  # what must be put away for a fork,
-        self.after: list[object] = []  # and taken up again in the parent
+        self.in_child: list[Any] = []  # what adapters must put right in a forked child
+        self.before: list[Any] = []  # what must be put away for a fork,
+        self.after: list[Any] = []  # and taken up again in the parent
         self.ended = False
 
     def install(self) -> None:
@@ -37,7 +43,7 @@ class Processes:
             self.ended = True
             self.recorder.mark(self.recorder.define("mark", None, "script ends", event="script.end"))
 
-    def _watch_shutdown(self, threading: object) -> None:
+    def _watch_shutdown(self, threading: Any) -> None:
         """``threading._shutdown`` is the first thing that the interpreter calls after the script's last line."""
         original = getattr(threading, "_shutdown", None)
         if original is None:
@@ -45,7 +51,7 @@ class Processes:
             return
         ends = self.script_ends
 
-        def _shutdown():  # type: ignore[no-untyped-def]
+        def _shutdown() -> Any:
             try:
                 ends()
             except Exception:
@@ -56,7 +62,7 @@ class Processes:
                 leave(error)
                 raise
 
-        threading._shutdown = hidden(_shutdown)  # type: ignore[attr-defined]
+        threading._shutdown = hidden(_shutdown)
 
     def _goodbye(self) -> None:
         try:
@@ -70,7 +76,7 @@ class Processes:
         try:
             self.sampler.stop()
             for action in self.before:
-                action()  # type: ignore[operator]
+                action()
         except Exception as problem:
             self.recorder.warn("before fork", problem)
 
@@ -78,7 +84,7 @@ class Processes:
         try:
             self.sampler.start()
             for action in self.after:
-                action()  # type: ignore[operator]
+                action()
         except Exception as problem:
             self.recorder.warn("after fork", problem)
 
@@ -88,7 +94,7 @@ class Processes:
             self.sampler.forked()
             self.ended = False
             for action in self.in_child:
-                action()  # type: ignore[operator]
+                action()
             self.sampler.start()
         except Exception as problem:
             self.recorder.complain(f"in a forked child: {type(problem).__name__}: {problem}")

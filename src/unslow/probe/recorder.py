@@ -1,5 +1,7 @@
 """The recorder: one word per begin, end or mark, and totals instead once a run has grown long."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
@@ -7,6 +9,10 @@ from _thread import get_ident
 
 from . import text
 from .stream import BLOB, CHUNK_BYTES, CHUNK_WORDS, END, FIRST_CODE, LAST_CODE, PART, Stream, StreamFull, blob_words, put_blob, put_padding
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 clock = time.perf_counter_ns  # bound before the script can see or replace it
 _wall = time.time_ns
@@ -19,7 +25,7 @@ WINDOW_NS = 1_000_000_000
 class ThreadLane:
     """The stream of a thread that is not the main one: slower, rarely used, same items."""
 
-    def __init__(self, recorder: "Recorder", name: str, number: int) -> None:
+    def __init__(self, recorder: Recorder, name: str, number: int) -> None:
         self.recorder = recorder
         self.stream = Stream(recorder.lane_path(number))
         self.words = self.stream.words
@@ -35,7 +41,7 @@ class ThreadLane:
         self.words[self.position] = word
         self.position += 1
 
-    def blob(self, value: dict[str, object]) -> None:
+    def blob(self, value: dict[str, Any]) -> None:
         payload = text.dump(value).encode("utf-8", "backslashreplace")
         if blob_words(payload) >= CHUNK_WORDS:
             return
@@ -67,26 +73,26 @@ class Recorder:
         self.pid = os.getpid()
         self.role = "main" if os.environ.get("UNSLOW_SUPERVISOR") == str(os.getppid()) else "child"
         self.rank = _integer(os.environ.get("RANK"))
-        self.worker: "int | None" = None
-        self.script: "str | None" = None
-        self.definitions: dict[int, dict[str, object]] = {}
-        self.codes: dict[object, int] = {}
+        self.worker: int | None = None
+        self.script: str | None = None
+        self.definitions: dict[int, dict[str, Any]] = {}
+        self.codes: dict[Any, int] = {}
         self.next_code = FIRST_CODE
         self.span_cost_ns = 0
         self.inside_cost_ns = 0
         self.main_thread = get_ident()
         self.sampler_thread = 0
-        self.child_role: "str | None" = None  # what a process forked now will be
-        self.context: dict[str, object] = {}
-        self.at_finish: list[object] = []  # last facts, before the trailer
-        self.removable: "dict[int, tuple[object, str]]" = {}  # hooks that may be taken out again where they are called too often
-        self.patches: list[object] = []
+        self.child_role: str | None = None  # what a process forked now will be
+        self.context: dict[str, Any] = {}
+        self.at_finish: list[Any] = []  # last facts, before the trailer
+        self.removable: dict[int, tuple[Any, str]] = {}  # hooks that may be taken out again where they are called too often
+        self.patches: list[Any] = []
         self.lanes: dict[int, ThreadLane] = {}
         self.lane_numbers = 0
         self.dead = False
         self.streams: list[Stream] = []  # never dropped, see Stream.maps
-        self.on_chunk: list[object] = []  # called with the seconds that the last chunk took: the governor
-        self.experiment: object = None
+        self.on_chunk: list[Any] = []  # called with the seconds that the last chunk took: the governor
+        self.experiment: Any = None
         self._make_closures()
         self.import_codes: set[int] = set()
 
@@ -107,7 +113,7 @@ class Recorder:
         top = 0
         last = 0
         window_start = 0
-        stream: "Stream | None" = None
+        stream: Stream | None = None
         pending: dict[int, list[int]] = {}
         chunk_start = 0
         step_bins: dict[int, int] = {}
@@ -142,12 +148,12 @@ class Recorder:
             elif stream is not None and not recorder.dead:
                 took = now_ns() - chunk_start
                 for listener in recorder.on_chunk:
-                    listener(stream, took)  # type: ignore[operator]
+                    listener(stream, took)
                 if stream.chunks > FULL_CHUNKS and not totals:
                     enter_totals()
             chunk_start = now_ns()
 
-        def blob(value: dict[str, object]) -> None:
+        def blob(value: dict[str, Any]) -> None:
             nonlocal position
             payload = text.dump(value).encode("utf-8", "backslashreplace")
             need = blob_words(payload)
@@ -340,7 +346,7 @@ class Recorder:
             """The trailer: the process says goodbye at ``t``."""
             flush_parts()
             for action in recorder.at_finish:
-                action()  # type: ignore[operator]
+                action()
             if totals:
                 flush_window(now_ns())
             if position == 0 and not words:
@@ -377,7 +383,7 @@ class Recorder:
 
     # Definitions ------------------------------------------------------------------------------------------------------------
 
-    def define(self, kind: str, activity: "str | None", name: str, where: "tuple[str, int, str] | None" = None, **attributes: object) -> int:
+    def define(self, kind: str, activity: str | None, name: str, where: tuple[str, int, str] | None = None, **attributes: Any) -> int:
         """A code for this activity, name and site; asked for again, the same code."""
         key = (kind, activity, name, where, tuple(sorted(attributes.items())) if attributes else None)
         code = self.codes.get(key)
@@ -391,21 +397,22 @@ class Recorder:
         self.next_code += 1
         self.codes[key] = code
         file, line, function = where or (None, None, None)
-        definition: dict[str, object] = {
-            "k": "def", "code": code, "kind": kind, "activity": activity, "name": name, "file": file, "line": line, "function": function, **attributes,
+        definition: dict[str, Any] = {
+            "k": "def", "code": code, "kind": kind, "activity": activity, "name": name,
+            "file": file, "line": line, "function": function, **attributes,
         }  # fmt: skip
         self.definitions[code] = definition
         if get_ident() == self.main_thread:
             self.blob(definition)
         return code
 
-    def redefine(self, code: int, **changes: object) -> None:
+    def redefine(self, code: int, **changes: Any) -> None:
         """Say more about a code once it is known (a module turned out to be a loss); the last definition holds."""
         definition = self.definitions[code]
         definition.update(changes)
         self.blob(definition)
 
-    def fact(self, name: str, value: object) -> None:
+    def fact(self, name: str, value: Any) -> None:
         """Something about the run that is not time: a batch size, an optimizer's learning rate."""
         if get_ident() == self.main_thread:
             self.blob({"k": "fact", "name": name, "value": value, "t": clock() - self.time_base()})
@@ -415,11 +422,13 @@ class Recorder:
         if get_ident() == self.main_thread:
             self.blob({"k": "not_measured", "what": what, "why": why})
 
-    def warn(self, what: str, why: object) -> None:
+    def warn(self, what: str, why: Any) -> None:
         """A hook of ours failed and was taken out; the script goes on."""
         try:
             if get_ident() == self.main_thread:
-                self.blob({"k": "warning", "what": what, "why": f"{type(why).__name__}: {why}" if isinstance(why, BaseException) else str(why)})
+                self.blob(
+                    {"k": "warning", "what": what, "why": f"{type(why).__name__}: {why}" if isinstance(why, BaseException) else str(why)}
+                )
         except Exception:
             pass
 
@@ -449,10 +458,11 @@ class Recorder:
         self.streams.append(stream)
         return stream
 
-    def header(self, thread: str, lane: int, base: int) -> dict[str, object]:
+    def header(self, thread: str, lane: int, base: int) -> dict[str, Any]:
         return {
             "k": "header", "format": 1, "pid": self.pid, "ppid": os.getppid(), "host": self.host, "base": base, "wall": _wall(),
-            "python": ".".join(str(part) for part in sys.version_info[:3]), "executable": sys.executable, "argv": list(getattr(sys, "argv", [])),
+            "python": ".".join(str(part) for part in sys.version_info[:3]),
+            "executable": sys.executable, "argv": list(getattr(sys, "argv", [])),
             "script": self.script, "role": self.role, "rank": self.rank, "worker": self.worker, "thread": thread, "lane": lane,
             "span_cost_ns": self.span_cost_ns, "inside_cost_ns": self.inside_cost_ns, "trigger": None,
         }  # fmt: skip
@@ -467,7 +477,7 @@ class Recorder:
         self.forked_closures()
 
 
-def _integer(value: "str | None") -> "int | None":
+def _integer(value: str | None) -> int | None:
     return int(value) if value is not None and value.isdigit() else None
 
 

@@ -1,11 +1,17 @@
 """A slow sampler: a thread that now and then looks where the main thread is, to give lines to the seconds."""
 
+from __future__ import annotations
+
 import sys
 from _thread import allocate_lock, get_ident, start_new_thread
 
 from .files import absolute, is_user
-from .recorder import CHUNK_WORDS, Recorder, ThreadLane, clock
-from .stream import SAMPLE, StreamFull, put_padding
+from .recorder import Recorder, ThreadLane, clock
+from .stream import CHUNK_WORDS, SAMPLE, StreamFull, put_padding
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 FIRST_INTERVAL_S = 0.04  # a look costs 0.2 to 0.4 ms of the main thread: the switch of the interpreter lock there and back
 LATER_INTERVAL_S = 0.1
@@ -22,8 +28,8 @@ class Sampler:
         self.wake = allocate_lock()
         self.gone = allocate_lock()
         self.running = False
-        self.lane: "ThreadLane | None" = None
-        self.stacks: dict[object, int] = {}
+        self.lane: ThreadLane | None = None
+        self.stacks: dict[Any, int] = {}
 
     def start(self) -> None:
         """Begin sampling in this process; without room for the lane there are no lines."""
@@ -49,7 +55,7 @@ class Sampler:
         self.lane = None
         self.stacks = {}
 
-    def _run(self, wake: object, gone: object) -> None:
+    def _run(self, wake: Any, gone: Any) -> None:
         try:
             self.recorder.sampler_thread = get_ident()
             if self.lane is None:
@@ -59,7 +65,7 @@ class Sampler:
             frames, top = sys._current_frames, self.recorder.totals_top
             started = clock()
             interval = FIRST_INTERVAL_S
-            while not wake.acquire(timeout=interval):  # type: ignore[attr-defined]
+            while not wake.acquire(timeout=interval):
                 now = clock()
                 if now - started > LATER_AFTER_NS:
                     interval = LATER_INTERVAL_S
@@ -79,18 +85,18 @@ class Sampler:
         except Exception as problem:
             self.recorder.complain(f"sampler: {type(problem).__name__}: {problem}")
         finally:
-            gone.release()  # type: ignore[attr-defined]
+            gone.release()
 
-    def _stack(self, lane: ThreadLane, frame: object) -> int:
+    def _stack(self, lane: ThreadLane, frame: Any) -> int:
         """The id of this stack of user frames, innermost first; a new one is written once."""
-        leaf = (frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name)  # type: ignore[attr-defined]
+        leaf = (frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name)
         found: list[tuple[str, int, str]] = []
         depth = 0
         while frame is not None and depth < MAX_DEPTH and len(found) < MAX_USER_FRAMES:
-            code = frame.f_code  # type: ignore[attr-defined]
-            if is_user(code.co_filename) and frame.f_lineno:  # type: ignore[attr-defined]
-                found.append((code.co_filename, frame.f_lineno or 0, code.co_name))  # type: ignore[attr-defined]
-            frame = frame.f_back  # type: ignore[attr-defined]
+            code = frame.f_code
+            if is_user(code.co_filename) and frame.f_lineno:
+                found.append((code.co_filename, frame.f_lineno or 0, code.co_name))
+            frame = frame.f_back
             depth += 1
         key = (leaf, *found)
         number = self.stacks.get(key)

@@ -1,5 +1,7 @@
 """Start recording in this process: called by the bootstrap before the script's first line."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -12,10 +14,14 @@ from .processes import Processes
 from .recorder import Recorder, clock
 from .sampler import Sampler
 
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
+
 # Adapter of each framework: the module whose import completes before its hooks go in.
 ADAPTERS = {"torch": "torch"}
 
-state: "dict[str, object]" = {}
+state: dict[str, Any] = {}
 
 
 def start(folder: str) -> None:
@@ -46,7 +52,7 @@ def start(folder: str) -> None:
     processes.script_begins()
 
 
-def _adapter(name: str, recorder: Recorder, module: object) -> None:
+def _adapter(name: str, recorder: Recorder, module: Any) -> None:
     """Load and install the adapter for a framework that has just arrived; its cost is ours."""
     code = recorder.define("span", "observer", f"adapter {name}")
     recorder.begin(code)
@@ -57,7 +63,7 @@ def _adapter(name: str, recorder: Recorder, module: object) -> None:
         recorder.end(code)
 
 
-def _script() -> "str | None":
+def _script() -> str | None:
     """The absolute path of the script named on the command line, or None (``-c``, ``-m``, a prompt)."""
     name = sys.argv[0] if getattr(sys, "argv", None) else ""
     if name in ("", "-c", "-m", "-"):

@@ -15,10 +15,14 @@ STREAMS = "recording"
 PROBLEM_FILE = "probe-problem.txt"
 
 
-def load(folder: Path | str) -> Recording:
-    """Read ``run.json`` and ``recording/*.unslow`` below ``folder``; raises UnslowError where there is no run to read."""
+def load(folder: Path | str, run: Run | None = None) -> Recording:
+    """Read ``run.json`` and ``recording/*.unslow`` below ``folder``; raises UnslowError where there is no run to read.
+
+    ``run``: the supervisor's facts, where they are known without the file.
+    """
     folder = Path(folder)
-    run = load_run(folder)
+    if run is None:
+        run = load_run(folder)
     lanes: list[Lane] = []
     problems: list[str] = []
     for path in sorted((folder / STREAMS).glob("*.unslow")):

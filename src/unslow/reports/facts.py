@@ -61,11 +61,11 @@ def _machine(machine: Any, rates: Any) -> list[tuple[str, str]]:
             found.append(("GPUs", value(machine["gpus"])))
         if machine.get("system"):
             found.append(("system", value(machine["system"])))
-    if isinstance(rates, Mapping) and isinstance(rates.get("flops_per_s"), int | float) and isinstance(rates.get("bytes_per_s"), int | float):
-        found.append(
-            (f"measured with {value(rates.get('threads', '?'))} threads",
-             f"{rates['flops_per_s'] / 1e9:.0f} GFLOP/s in float32, {units.size(rates['bytes_per_s'])}/s of memory")
-        )  # fmt: skip
+    if isinstance(rates, Mapping):
+        flops, num_bytes = rates.get("flops_per_s"), rates.get("bytes_per_s")
+        if isinstance(flops, int | float) and isinstance(num_bytes, int | float):
+            text = f"{flops / 1e9:.0f} GFLOP/s in float32, {units.size(num_bytes)}/s of memory"
+            found.append((f"measured with {value(rates.get('threads', '?'))} threads", text))
     return found
 
 

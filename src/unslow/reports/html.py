@@ -30,7 +30,7 @@ def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
         title=_title(account),
         command=words.clean(" ".join(account.command)) if account.command else None,
         started=_started(account.started),
-        verdict=words.verdict(account),
+        verdict=words.joined(words.clean(words.verdict(account))),
         ending=words.ending(account.exit_code),
         figures=_figures(account),
         findings=[_finding(account, finding) for finding in account.findings if not finding.secondary],
@@ -38,7 +38,7 @@ def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
         rows=[_row(account, row, account.wall_ns) for row in large],
         small=[_row(account, row, account.wall_ns) for row in small if row.ns],
         small_sum=_sum(small, account.wall_ns),
-        small_label=words.small_label([row for row in small if row.ns]),
+        small_label=words.joined(words.small_label([row for row in small if row.ns])),
         always=[_row(account, row, account.wall_ns) for row in always],
         total=_seconds(account.wall_ns, account.wall_ns),
         whole=_stack([(row.name, row.ns) for row in (*large, *small, *always)], account.wall_ns),
@@ -62,7 +62,11 @@ def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
 def template() -> Template:
     """The template, compiled once; escapes everything."""
     environment = Environment(
-        loader=PackageLoader("unslow.reports", "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("unslow.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.get_template("report.html.jinja")
 
@@ -89,12 +93,13 @@ def _figures(account: Account) -> list[dict[str, str]]:
             {"value": units.seconds(own.ns), "name": "by the script's own clock", "hint": words.interval_place(own, account.script)}
         )
     if steps.count:
-        figures.append({"value": f"{steps.count:,}".replace(",", "\u202f"), "name": words.step_counts(account).split("\u00a0")[-1], "hint": ""})
-        figures[-1]["name"] = "training steps" + (f" in {steps.epochs} epochs" if steps.epochs and steps.epochs > 1 else "")
+        name = "training steps" + (f" in {steps.epochs} epochs" if steps.epochs and steps.epochs > 1 else "")
+        figures.append({"value": f"{steps.count:,}".replace(",", "\u202f"), "name": name, "hint": ""})
     if steps.median_ns is not None:
         figures.append({"value": units.seconds(steps.median_ns), "name": "for a steady step", "hint": "Half of the steps were faster."})
     if account.floor is not None:
-        figures.append({"value": units.seconds(account.floor.ns), "name": "is what its arithmetic needs", "hint": words.clean(account.floor.how)})
+        need = units.seconds(account.floor.ns)
+        figures.append({"value": need, "name": "is what its arithmetic needs", "hint": words.clean(account.floor.how)})
     return figures
 
 
@@ -150,14 +155,19 @@ def _stack(parts: list[tuple[str, int]], whole: int) -> list[dict[str, str]]:
 def _strip(account: Account) -> dict[str, Any]:
     """The run over time: rectangles by activity, and a legend of those that appear, largest first."""
     wall = account.wall_ns
-    pieces, held = [], {}
+    pieces = []
+    held: dict[str, int] = {}
     for segment in account.strip:
         held[segment.activity] = held.get(segment.activity, 0) + segment.end_ns - segment.start_ns
         span = f"{units.seconds(segment.start_ns)} to {units.seconds(segment.end_ns)}"
         pieces.append(
-            {"x": _width(segment.start_ns, wall), "width": _width(segment.end_ns - segment.start_ns, wall), "color": color(segment.activity),
-             "title": f"{words.label(segment.activity)}, {span}"}
-        )  # fmt: skip
+            {
+                "x": _width(segment.start_ns, wall),
+                "width": _width(segment.end_ns - segment.start_ns, wall),
+                "color": color(segment.activity),
+                "title": f"{words.label(segment.activity)}, {span}",
+            }
+        )
     names = sorted(held, key=lambda name: -held[name])
     return {"pieces": pieces, "legend": [(words.label(name), color(name)) for name in names]}
 
@@ -217,14 +227,21 @@ def _lanes(account: Account) -> dict[str, Any]:
         whole = sum(work.values())
         for name, ns in work.items():
             names[name] = names.get(name, 0) + ns
+        worker = process.startswith("worker")
+        done = sorted(((name, ns) for name, ns in work.items() if ns > 0), key=lambda one: -one[1])
         largest = sorted(parts[process], key=lambda part: -part[1])[:6]
         lanes.append(
-            {"name": words.clean(process), "time": units.seconds(whole),
-             "stack": [{"width": _width(ns, longest), "color": color(name, worker=process.startswith("worker")),
-                        "title": f"{name}: {units.seconds(ns)}"} for name, ns in work.items() if ns > 0],
-             "work": ", ".join(f"{words.clean(name)} {units.seconds(ns)}" for name, ns in sorted(work.items(), key=lambda one: -one[1]) if ns),
-             "parts": [(words.clean(name), units.seconds(ns), count) for name, ns, count in largest if ns > 0]}
-        )  # fmt: skip
+            {
+                "name": words.clean(process),
+                "time": units.seconds(whole),
+                "stack": [
+                    {"width": _width(ns, longest), "color": color(name, worker=worker), "title": f"{name}: {units.seconds(ns)}"}
+                    for name, ns in done
+                ],
+                "work": ", ".join(f"{words.clean(name)} {units.seconds(ns)}" for name, ns in done),
+                "parts": [(words.clean(name), units.seconds(ns), count) for name, ns, count in largest if ns > 0],
+            }
+        )
     workers = any(process.startswith("worker") for process in sums)
     legend = [
         (words.clean(name), color(name, worker=workers), WORKER.get(name) if workers else None)

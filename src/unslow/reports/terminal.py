@@ -7,7 +7,7 @@ import os
 import textwrap
 from pathlib import Path
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -82,9 +82,10 @@ class _Page:
 
 def _wrap(text: str, width: int, begin: str, indent: str) -> list[str]:
     """Lines no wider than ``width`` cells; only a single word that is wider by itself is broken."""
-    text = words.clean(text)
+    text = words.joined(words.clean(text))
     narrower = max(width - (cell_len(text) - len(text)), width // 2)
-    return textwrap.wrap(text, narrower, initial_indent=begin, subsequent_indent=indent, break_on_hyphens=False) or [begin]
+    lines = textwrap.wrap(text, narrower, initial_indent=begin, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines] or [begin]
 
 
 def _account(page: _Page, account: Account) -> None:
@@ -132,11 +133,22 @@ def _details(page: _Page, account: Account, row: Activity, width: int) -> None:
         time = units.seconds(where.ns)
         function = f"  {words.clean(where.function)}" if where.function and where.function != "<module>" else ""
         room = max(width - 6 - len(time), 24)
-        page.add((f"    {words.cut_path(at + function, room):<{room}}{time:>{len(time) + 2}}", "dim"))
+        place = _cut_front(at + function, room)
+        page.add((f"    {place}{' ' * (room - cell_len(place))}  {time}", "dim"))
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """The beginning of a text, no wider than ``width`` cells."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def _cut_front(text: str, width: int) -> str:
+    """The end of a text, which is what tells paths apart."""
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > width - 1:
+        text = text[1:]
+    return f"…{text}"
 
 
 def _findings(page: _Page, account: Account) -> None:
@@ -153,14 +165,15 @@ def _finding(page: _Page, account: Account, number: int, finding: Finding) -> No
     head = f"  {number}  {finding.cause}"
     tail = f"{seconds}{predicted}"
     room = page.width - len(head) - len(tail)
-    page.add((head, "bold"), (" " * max(room, 2) + tail, "bold"))
+    page.add((head + (" " * room + tail if room >= 2 else ""), "bold"))
+    if room < 2:
+        page.paragraph(f"     {tail}", "bold", indent="     ")
     said = "; ".join(evidence.text for evidence in finding.evidence)
     page.paragraph(f"     {finding.title.rstrip('.')}{': ' + said if said else ''}.", indent="     ")
     for where in finding.where[:1]:
         page.add((f"     {words.short_path(where.file, account.script)}:{where.line}", "cyan"))
     if finding.fix is not None:
-        what = finding.fix.text or f"unslow fix {words.short_path(account.script or 'SCRIPT')}"
-        page.paragraph(f"     fix  {what}   ({finding.fix.applicability})", "green", indent="          ")
+        page.paragraph(f"     fix  {finding.fix.text or finding.fix.id}  ({finding.fix.applicability})", "green", indent="          ")
 
 
 def _notes(page: _Page, account: Account) -> None:
@@ -187,7 +200,7 @@ def _notes(page: _Page, account: Account) -> None:
 
 def _not_measured(page: _Page, account: Account) -> None:
     for number, item in enumerate(account.not_measured[:4]):
-        page.entry("not measured" if number == 0 else "", f"{item.what}: {item.why}", "yellow")
+        page.entry("not measured" if number == 0 else "", _cut(f"{item.what}: {item.why}", 240), "yellow")
     if len(account.not_measured) > 4:
         page.entry("", f"and {len(account.not_measured) - 4} more, in the report", "yellow")
 

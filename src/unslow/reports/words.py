@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from dataclasses import dataclass
 
@@ -95,7 +96,7 @@ def label(name: str) -> str:
     """How the row ``name`` is called in print."""
     if name.startswith(EVALUATE):
         inner = label(name.removeprefix(EVALUATE))
-        return f"evaluation: {inner.removeprefix('evaluation: ')}"
+        return f"evaluation: {inner.removeprefix('evaluation: ').removeprefix('data: ')}"
     return LABELS.get(name, name)
 
 
@@ -256,9 +257,9 @@ def short_path(file: str, script: str | None = None) -> str:
     return clean(file)
 
 
-def cut_path(path: str, width: int) -> str:
-    """The end of a path that is too long to print whole."""
-    return path if len(path) <= width else "…" + path[-(width - 1) :]
+def joined(text: str) -> str:
+    """The same words, where no line ends between a number and its unit."""
+    return re.sub(r"(?<=[\d.]) (?=(?:ns|µs|ms|s|min|h|%|[kMGTP]?B|\d{3})\b|%)", "\u00a0", text)
 
 
 def clean(text: str) -> str:

@@ -1,5 +1,7 @@
 """Adapter for Python itself: clocks, printing and logging, the collector, pickles and files, sleeping, other programs."""
 
+from __future__ import annotations
+
 import builtins
 import gc
 import sys
@@ -9,6 +11,10 @@ from types import FrameType, FunctionType
 from .. import files
 from ..hooks import Patches, SpanStandin, Standin, disguise, hidden, span_function
 from ..recorder import Recorder
+
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
 
 MODULE = "sys"
 VERSIONS = ((3, 11), (3, 15))
@@ -53,8 +59,8 @@ CALLS = (
     ("wandb.sdk.wandb_run:Run", "log", "logging", "logging", "wandb"),
 )  # fmt: skip
 
-_patches: "Patches | None" = None
-_collector: "list[object]" = []
+_patches: Patches | None = None
+_collector: list[Any] = []
 
 
 @disguise
@@ -63,14 +69,14 @@ class ClockRead(Standin):
 
     __slots__ = ("kept", "mark", "recorder", "sites")
 
-    def __init__(self, original: object, recorder: Recorder) -> None:
+    def __init__(self, original: Any, recorder: Recorder) -> None:
         super().__init__(original)
         self.recorder = recorder
         self.mark = recorder.mark
         self.sites: dict[tuple[int, int], int] = {}
-        self.kept: list[object] = []  # code objects seen, so that their ids stay theirs
+        self.kept: list[Any] = []  # code objects seen, so that their ids stay theirs
 
-    def __call__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         frame = sys._getframe(1)
         key = (id(frame.f_code), frame.f_lasti)
         code = self.sites.get(key)
@@ -78,7 +84,7 @@ class ClockRead(Standin):
             code = self.site(frame, key)
         if code:
             self.mark(code)
-        return self.original(*args, **kwargs)  # type: ignore[operator]
+        return self.original(*args, **kwargs)
 
     def site(self, frame: FrameType, key: tuple[int, int]) -> int:
         """The mark for this place, or 0 where it is not the user's."""
@@ -92,7 +98,7 @@ class ClockRead(Standin):
         return found
 
 
-def install(recorder: Recorder, module: object) -> None:
+def install(recorder: Recorder, module: Any) -> None:
     """Hook what is there already; the rest when it is imported."""
     global _patches
     patches = _patches = Patches(recorder)
@@ -100,7 +106,7 @@ def install(recorder: Recorder, module: object) -> None:
         patches.replace(time, name, lambda original: ClockRead(original, recorder))
     code = recorder.define("span", "logging", "print")
     patches.replace(builtins, "print", lambda original: SpanStandin(original, recorder, code))
-    imports = recorder.context["imports"]  # type: ignore[attr-defined]
+    imports = recorder.context["imports"]
     for place, attribute, activity, otherwise, label in CALLS:
         module_name, _, owner = place.partition(":")
         imports.when(
@@ -120,12 +126,12 @@ def uninstall() -> None:
         _patches.undo()
     for callback in _collector:
         if callback in gc.callbacks:
-            gc.callbacks.remove(callback)  # type: ignore[arg-type]
+            gc.callbacks.remove(callback)
     _collector.clear()
 
 
 def _hook_call(
-    recorder: Recorder, patches: Patches, module: object, owner: str, attribute: str, activity: "str | None", otherwise: str, label: str
+    recorder: Recorder, patches: Patches, module: Any, owner: str, attribute: str, activity: str | None, otherwise: str, label: str
 ) -> None:
     """Make one function or method of a module a span; a name that this version lacks is no loss worth a message."""
     target = getattr(module, owner, None) if owner else module
@@ -134,15 +140,17 @@ def _hook_call(
     attributes = {} if activity else {"otherwise": otherwise, "setup": True}
     code = recorder.define("span", activity, label, None, **attributes)
 
-    def make(original: object) -> object:
+    def make(original: Any) -> Any:
         if isinstance(original, FunctionType):
-            return span_function(recorder, original, code)
+            # ``logging`` looks for the frame that called it by the folder of each frame's file: there we must lie in it.
+            inside = {"file": original.__code__.co_filename} if label == "logging" else {}
+            return span_function(recorder, original, code, **inside)
         return SpanStandin(original, recorder, code)
 
     patches.replace(target, attribute, make)
 
 
-def _hook_metrics(recorder: Recorder, patches: Patches, module: object) -> None:
+def _hook_metrics(recorder: Recorder, patches: Patches, module: Any) -> None:
     for name in getattr(module, "__all__", ()):
         function = getattr(module, name, None)
         if isinstance(function, FunctionType):
@@ -150,7 +158,7 @@ def _hook_metrics(recorder: Recorder, patches: Patches, module: object) -> None:
             patches.replace(module, name, lambda original, code=code: span_function(recorder, original, code))
 
 
-def _hook_summaries(recorder: Recorder, patches: Patches, module: object) -> None:
+def _hook_summaries(recorder: Recorder, patches: Patches, module: Any) -> None:
     writer = getattr(module, "SummaryWriter", None)
     for name in dir(writer):
         if name.startswith("add_") or name in ("flush", "close"):
@@ -164,7 +172,7 @@ def _watch_collector(recorder: Recorder) -> None:
     begin, end = recorder.begin, recorder.end
     callbacks = gc.callbacks
 
-    def first(phase, info):  # type: ignore[no-untyped-def]
+    def first(phase: Any, info: Any) -> Any:
         if phase == "start":
             if callbacks[-1] is not last:
                 try:
@@ -174,7 +182,7 @@ def _watch_collector(recorder: Recorder) -> None:
                     return
             begin(codes[min(info["generation"], 2)])
 
-    def last(phase, info):  # type: ignore[no-untyped-def]
+    def last(phase: Any, info: Any) -> Any:
         if phase == "stop":
             end(codes[min(info["generation"], 2)])
 

@@ -1,5 +1,7 @@
 """Adapter for PyTorch: forward, losses, backward, optimizers, moving tensors, evaluation, compilation, saving."""
 
+from __future__ import annotations
+
 import sys
 from _thread import get_ident
 from _weakref import ref
@@ -11,9 +13,25 @@ from ..recorder import Recorder, clock
 from . import torch_data
 from .torch_data import fetching, note_part
 
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
+
 MODULE = "torch"
 VERSIONS = ((2, 4), (3, 0))
-CAPABILITIES = ("forward", "loss", "backward", "optimizer", "zero_grad", "transfer", "evaluation", "compile", "checkpoint", "settings", "inspect")
+CAPABILITIES = (
+    "forward",
+    "loss",
+    "backward",
+    "optimizer",
+    "zero_grad",
+    "transfer",
+    "evaluation",
+    "compile",
+    "checkpoint",
+    "settings",
+    "inspect",
+)
 
 LOSSES = (
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
@@ -28,7 +46,7 @@ SETTINGS = (
     ("torch", "use_deterministic_algorithms"), ("torch", "set_float32_matmul_precision"),
 )  # fmt: skip
 
-_patches: "Patches | None" = None
+_patches: Patches | None = None
 
 
 class Fingerprints:
@@ -39,10 +57,10 @@ class Fingerprints:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.open = True
-        self.rows: "list[tuple[int, int]]" = []
+        self.rows: list[tuple[int, int]] = []
         self.window = 0
 
-    def note(self, step: int, args: "tuple[object, ...]") -> None:
+    def note(self, step: int, args: tuple[Any, ...]) -> None:
         """Called at the begin of a training forward with its arguments; reads at most the first row, on the CPU only."""
         try:
             low, high = self.WINDOWS[self.window]
@@ -72,7 +90,7 @@ class Fingerprints:
 class Torch:
     """The hooks of one process, with what they share."""
 
-    def __init__(self, recorder: Recorder, torch: object, patches: Patches) -> None:
+    def __init__(self, recorder: Recorder, torch: Any, patches: Patches) -> None:
         self.recorder = recorder
         self.torch = torch
         self.patches = patches
@@ -83,14 +101,15 @@ class Torch:
         self.steps = 0
         self.next_look = 1
         self.in_backward = False
+        self.plain_item: Any = None  # ``Tensor.item`` as it was
         self.losses = 0
-        self.first_loss: "float | None" = None
-        self.last_loss: "float | None" = None
+        self.first_loss: float | None = None
+        self.last_loss: float | None = None
         self.compiled: dict[int, int] = {}
         self.fingerprints = Fingerprints(recorder)
         compiler = getattr(torch, "compiler", None)
         self.tracing = getattr(compiler, "is_dynamo_compiling", None) or (lambda: False)
-        self.inspector: object = None
+        self.inspector: Any = None
 
     def phase(self) -> str:
         """Which part of a step runs now: what an inspected step books its operators to."""
@@ -104,18 +123,18 @@ class Torch:
 
     # Modules ----------------------------------------------------------------------------------------------------------------
 
-    def module_call(self, original: "FunctionType") -> "FunctionType":
+    def module_call(self, original: Any) -> Any:
         """``Module.__call__``: a span for the outermost module, a part of the batch for a transform that is a module."""
         shared, recorder = self, self.recorder
         begin, end, ident, tracing = recorder.begin, recorder.end, get_ident, self.tracing
-        grad_enabled = self.torch._C.is_grad_enabled if hasattr(self.torch._C, "is_grad_enabled") else self.torch.is_grad_enabled  # type: ignore[attr-defined]
-        codes: dict[object, int] = {}
+        grad_enabled = self.torch._C.is_grad_enabled if hasattr(self.torch._C, "is_grad_enabled") else self.torch.is_grad_enabled
+        codes: dict[Any, int] = {}
         loss_codes = self.loss_codes
         part_codes: dict[int, int] = {}
-        tracing_state = getattr(self.torch._C, "_get_tracing_state", None)  # type: ignore[attr-defined]
-        functorch = getattr(getattr(self.torch._C, "_functorch", None), "peek_interpreter_stack", None)  # type: ignore[attr-defined]
+        tracing_state = getattr(self.torch._C, "_get_tracing_state", None)
+        functorch = getattr(getattr(self.torch._C, "_functorch", None), "peek_interpreter_stack", None)
 
-        def __call__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
             if tracing():
                 return original(self, *args, **kwargs)
             me = ident()
@@ -161,12 +180,12 @@ class Torch:
 
         return like(hidden(__call__), original)
 
-    def first_call(self, codes, key, original, module, args, kwargs):  # type: ignore[no-untyped-def]
+    def first_call(self, codes: Any, key: Any, original: Any, module: Any, args: Any, kwargs: Any) -> Any:
         """The first call of a kind of module: make its code, and look at what came out to tell a loss from a forward."""
         _, training, grad = key
         cls = type(module)
         forget_with(cls, codes, key)
-        base = getattr(self.torch.nn.modules.loss, "_Loss", ())  # type: ignore[attr-defined]
+        base = getattr(self.torch.nn.modules.loss, "_Loss", ())
         activity = "loss" if isinstance(module, base) else "forward"
         if any(parent.__module__.startswith("torchmetrics.") for parent in cls.__mro__):
             activity = "metrics"
@@ -185,7 +204,12 @@ class Torch:
             self.owner = 0
         try:
             # Nothing to learn and one number out: that is what a loss is, whatever it is called.
-            if activity == "forward" and isinstance(result, self.torch.Tensor) and result.dim() == 0 and next(module.parameters(), None) is None:  # type: ignore[attr-defined]
+            if (
+                activity == "forward"
+                and isinstance(result, self.torch.Tensor)
+                and result.dim() == 0
+                and next(module.parameters(), None) is None
+            ):
                 self.recorder.redefine(code, activity="loss")
                 self.loss_codes.add(code)
         except Exception as problem:
@@ -194,24 +218,24 @@ class Torch:
 
     # Losses, gradients ------------------------------------------------------------------------------------------------------
 
-    def traced_function(self, activity: str, name: str) -> object:
+    def traced_function(self, activity: str, name: str) -> Any:
         """Make a plain function a span that tracers and TorchScript see through to the original."""
 
-        def make(original: "FunctionType") -> "FunctionType":
+        def make(original: Any) -> Any:
             code = self.recorder.define("span", activity, name)
             hook = span_function(self.recorder, original, code, self.tracing)
             return seen_through(hook, original)
 
         return make
 
-    def loss_function(self, name: str) -> object:
+    def loss_function(self, name: str) -> Any:
         """A function of ``torch.nn.functional`` that computes a loss, inside a module's forward or outside."""
 
-        def make(original: "FunctionType") -> "FunctionType":
+        def make(original: Any) -> Any:
             code = self.recorder.define("span", "loss", name)
             begin, end, tracing = self.recorder.begin, self.recorder.end, self.tracing
 
-            def loss(*args, **kwargs):  # type: ignore[no-untyped-def]
+            def loss(*args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return original(*args, **kwargs)
                 try:
@@ -230,14 +254,14 @@ class Torch:
 
         return make
 
-    def backward(self, original: "FunctionType") -> "FunctionType":
+    def backward(self, original: Any) -> Any:
         """``torch.autograd.backward``: the span, and the value of a loss that lies on the CPU (no device is waited for)."""
         shared, recorder, tracing = self, self.recorder, self.tracing
         begin, end = recorder.begin, recorder.end
         plain = recorder.define("span", "backward", "backward")
         kept = 0
 
-        def backward(tensors, grad_tensors=None, retain_graph=None, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, *args: Any, **kwargs: Any) -> Any:
             nonlocal kept
             if tracing():
                 return original(tensors, grad_tensors, retain_graph, *args, **kwargs)
@@ -264,11 +288,11 @@ class Torch:
 
         return like(hidden(backward), original)
 
-    def note_loss(self, tensors: object) -> None:
+    def note_loss(self, tensors: Any) -> None:
         """Remember the first loss and one now and then, where reading it waits for nothing; the last by weak reference."""
         try:
             tensor = tensors[0] if isinstance(tensors, (tuple, list)) and len(tensors) == 1 else tensors
-            if tensor.is_cpu and tensor.numel() == 1 and type(tensor).__name__ == "Tensor":  # type: ignore[attr-defined]
+            if tensor.is_cpu and tensor.numel() == 1 and type(tensor).__name__ == "Tensor":
                 self.last_loss = self.plain_item(tensor)
                 if self.first_loss is None:
                     self.first_loss = self.last_loss
@@ -277,11 +301,11 @@ class Torch:
 
     # Optimizers -------------------------------------------------------------------------------------------------------------
 
-    def optimizer_init(self, original: "FunctionType") -> "FunctionType":
+    def optimizer_init(self, original: Any) -> Any:
         """``Optimizer.__init__``: number the optimizer and make its class's ``step`` a span."""
         shared = self
 
-        def __init__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 original(self, *args, **kwargs)
             except BaseException as error:
@@ -294,7 +318,7 @@ class Torch:
 
         return like(hidden(__init__), original)
 
-    def hook_step(self, optimizer: object) -> None:
+    def hook_step(self, optimizer: Any) -> None:
         """Number this optimizer; hook ``step`` where its class defines it, once."""
         self.optimizer_count += 1
         name = f"{type(optimizer).__name__} {self.optimizer_count}"
@@ -306,15 +330,15 @@ class Torch:
                     self.patches.replace(cls, "step", self.step)
                 return
 
-    def step(self, original: "FunctionType") -> "FunctionType":
+    def step(self, original: Any) -> Any:
         shared, recorder, tracing = self, self.recorder, self.tracing
         begin, end, codes, step_done = recorder.begin, recorder.end, self.optimizers, recorder.step_done
         unknown = recorder.define("span", "optimizer", "optimizer", None, step=True)
 
-        def step(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
             if tracing():
                 return original(self, *args, **kwargs)
-            if recorder.experiment is not None and recorder.experiment.after_step():  # type: ignore[attr-defined]
+            if recorder.experiment is not None and recorder.experiment.after_step():
                 try:
                     return original(self, *args, **kwargs)
                 except BaseException as error:
@@ -337,10 +361,10 @@ class Torch:
                     shared.after_step(self)
 
         hook = like(hidden(step), original)
-        hook._unslow_step = True  # type: ignore[attr-defined]
+        hook._unslow_step = True
         return hook
 
-    def after_step(self, optimizer: object) -> None:
+    def after_step(self, optimizer: Any) -> None:
         """The first steps leave facts, a few are inspected; called at the end of each step that ``next_look`` asks for."""
         recorder = self.recorder
         try:
@@ -350,8 +374,8 @@ class Torch:
                 self.optimizer_facts(optimizer)
             inspector = self.inspector
             if inspector is not None:
-                inspector.after_step(self.steps)  # type: ignore[attr-defined]
-            self.next_look = self.steps + 1 if self.steps < 8 or inspector is None else inspector.next_look(self.steps)  # type: ignore[attr-defined]
+                inspector.after_step(self.steps)
+            self.next_look = self.steps + 1 if self.steps < 8 or inspector is None else inspector.next_look(self.steps)
         except Exception as problem:
             recorder.warn("after a step", problem)
             self.inspector = None
@@ -361,22 +385,22 @@ class Torch:
         """What is true of the whole run, read once training is under way."""
         torch = self.torch
         record = self.recorder.fact
-        record("threads", torch.get_num_threads())  # type: ignore[attr-defined]
-        record("default_dtype", str(torch.get_default_dtype()))  # type: ignore[attr-defined]
-        record("anomaly", torch.is_anomaly_enabled())  # type: ignore[attr-defined]
-        record("deterministic", torch.are_deterministic_algorithms_enabled())  # type: ignore[attr-defined]
+        record("threads", torch.get_num_threads())
+        record("default_dtype", str(torch.get_default_dtype()))
+        record("anomaly", torch.is_anomaly_enabled())
+        record("deterministic", torch.are_deterministic_algorithms_enabled())
 
-    def optimizer_facts(self, optimizer: object) -> None:
+    def optimizer_facts(self, optimizer: Any) -> None:
         """Name, settings and parameters of an optimizer, once each."""
         code = self.optimizers[id(optimizer)]
         definition = self.recorder.definitions[code]
         if definition.get("told"):
             return
         definition["told"] = True
-        groups = optimizer.param_groups  # type: ignore[attr-defined]
+        groups = optimizer.param_groups
         parameters = [parameter for group in groups for parameter in group["params"]]
-        plain = {key: value for key, value in groups[0].items() if isinstance(value, (int, float, str, bool, tuple)) or value is None}
-        plain = {key: (list(value) if isinstance(value, tuple) else value) for key, value in plain.items()}
+        told = (int, float, str, tuple, type(None))
+        plain: dict[str, Any] = {key: value for key, value in groups[0].items() if isinstance(value, told)}
         self.recorder.fact(
             f"optimizer {definition['name']}",
             {
@@ -389,14 +413,14 @@ class Torch:
 
     # Tensors ----------------------------------------------------------------------------------------------------------------
 
-    def to_host(self, name: str) -> object:
+    def to_host(self, name: str) -> Any:
         """``.item()`` and its kin: reading a tensor's values on the host."""
 
-        def make(original: object) -> "FunctionType":
+        def make(original: Any) -> Any:
             code = self.recorder.define("span", "transfer.to_host", name)
             begin, end, tracing, call = self.recorder.begin, self.recorder.end, self.tracing, original
 
-            def read(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+            def read(self: Any, *args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return call(self, *args, **kwargs)
                 try:
@@ -416,10 +440,10 @@ class Torch:
 
         return make
 
-    def to_device(self, name: str) -> object:
+    def to_device(self, name: str) -> Any:
         """``.to()`` and ``.cuda()``: a move where a device takes part, else only a part of what is around it."""
 
-        def make(original: object) -> "FunctionType":
+        def make(original: Any) -> Any:
             moved = self.recorder.define("span", "transfer.to_device", name)
             back = self.recorder.define("span", "transfer.to_host", name)
             stays = self.recorder.define("span", None, f"{name} on the host", None, otherwise="script", setup=True)
@@ -427,7 +451,7 @@ class Torch:
             device_module = getattr(self.torch, "cuda", None)
             ready = getattr(device_module, "is_initialized", None) or (lambda: False)
 
-            def move(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+            def move(self: Any, *args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return call(self, *args, **kwargs)
                 try:
@@ -452,14 +476,14 @@ class Torch:
 
     # Evaluation -------------------------------------------------------------------------------------------------------------
 
-    def region(self, event: str) -> object:
+    def region(self, event: str) -> Any:
         """``no_grad.__enter__`` and the like leave a mark; the account finds the regions."""
 
-        def make(original: "FunctionType") -> "FunctionType":
+        def make(original: Any) -> Any:
             mark, tracing = self.recorder.mark, self.tracing
             code = self.recorder.define("mark", None, event, event=event)
 
-            def boundary(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+            def boundary(self: Any, *args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return original(self, *args, **kwargs)
                 mark(code)
@@ -473,12 +497,12 @@ class Torch:
 
         return make
 
-    def train_mode(self, original: "FunctionType") -> "FunctionType":
+    def train_mode(self, original: Any) -> Any:
         """``Module.train`` (and ``eval``, which calls it): a mark, once for a whole tree of modules."""
         mark, tracing, inside = self.recorder.mark, self.tracing, [False]
         codes = [self.recorder.define("mark", None, name, event=name) for name in ("model.eval", "model.train")]
 
-        def train(self, mode=True):  # type: ignore[no-untyped-def]
+        def train(self: Any, mode: Any = True) -> Any:
             if tracing():
                 return original(self, mode)
             outermost = not inside[0]
@@ -498,13 +522,13 @@ class Torch:
 
     # Settings and compilation -----------------------------------------------------------------------------------------------
 
-    def setting(self, name: str) -> object:
+    def setting(self, name: str) -> Any:
         """A call that changes how everything after it runs: a fact with its line."""
 
-        def make(original: object) -> "FunctionType":
+        def make(original: Any) -> Any:
             recorder, tracing, call = self.recorder, self.tracing, original
 
-            def change(*args, **kwargs):  # type: ignore[no-untyped-def]
+            def change(*args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return call(*args, **kwargs)
                 try:
@@ -522,12 +546,12 @@ class Torch:
 
         return make
 
-    def compile_frame(self, original: "FunctionType") -> "FunctionType":
+    def compile_frame(self, original: Any) -> Any:
         """``torch._dynamo.convert_frame._compile``: one compilation of one function, with what set it off."""
         recorder, compiled = self.recorder, self.compiled
         begin, end = recorder.begin, recorder.end
 
-        def _compile(code, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def _compile(code: Any, *args: Any, **kwargs: Any) -> Any:
             span = 0
             try:
                 seen = compiled[id(code)] = compiled.get(id(code), 0) + 1
@@ -548,27 +572,27 @@ class Torch:
 
         return like(hidden(_compile), original)
 
-    def lazy_compile(self, original: "FunctionType") -> "FunctionType":
+    def lazy_compile(self, original: Any) -> Any:
         """``CompilationCallbackHandler.install_callbacks``: compilation of the backward, CUDA graphs."""
         recorder = self.recorder
 
         class Span:
             # The context manager that was asked for, inside a span.
-            def __init__(self, inner: object, trigger: str) -> None:
+            def __init__(self: Any, inner: Any, trigger: str) -> None:
                 self.inner = inner
                 self.code = recorder.define("span", "compile", trigger, None, trigger=trigger)
 
-            def __enter__(self) -> object:
+            def __enter__(self: Any) -> Any:
                 recorder.begin(self.code)
-                return self.inner.__enter__()  # type: ignore[attr-defined]
+                return self.inner.__enter__()
 
-            def __exit__(self, *error: object) -> object:
+            def __exit__(self: Any, *error: object) -> Any:
                 try:
-                    return self.inner.__exit__(*error)  # type: ignore[attr-defined]
+                    return self.inner.__exit__(*error)
                 finally:
                     recorder.end(self.code)
 
-        def install_callbacks(self, trigger=None, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def install_callbacks(self: Any, trigger: Any = None, *args: Any, **kwargs: Any) -> Any:
             inner = original(self, trigger, *args, **kwargs)
             name = str(getattr(trigger, "name", "compile")).lower().replace("_", " ")
             return inner if name == "dynamo" else Span(inner, name)
@@ -576,22 +600,22 @@ class Torch:
         return like(hidden(install_callbacks), original)
 
 
-def seen_through(hook: "FunctionType", original: "FunctionType") -> "FunctionType":
+def seen_through(hook: Any, original: Any) -> Any:
     """Both TorchScript and Dynamo know this pair of names and go straight to the original."""
-    hook.__script_if_tracing_wrapper = True  # type: ignore[attr-defined]
-    hook.__original_fn = original  # type: ignore[attr-defined]
+    hook.__script_if_tracing_wrapper = True
+    hook.__original_fn = original
     return hook
 
 
-def forget_with(cls: type, codes: "dict[object, int]", key: object) -> None:
+def forget_with(cls: type, codes: dict[Any, int], key: Any) -> None:
     """Drop the entry when the class goes: a class kept alive by us would end later than it does without."""
     _watched.append(ref(cls, lambda _: codes.pop(key, None)))
 
 
-_watched: "list[object]" = []
+_watched: list[Any] = []
 
 
-def install(recorder: Recorder, torch: object) -> None:
+def install(recorder: Recorder, torch: Any) -> None:
     """Hook this torch; outside the known range nothing is hooked and the script runs as it is."""
     global _patches
     version = _version(torch)
@@ -599,37 +623,38 @@ def install(recorder: Recorder, torch: object) -> None:
     recorder.fact("torch", str(getattr(torch, "__version__", "?")))
     if not VERSIONS[0] <= version < VERSIONS[1]:
         recorder.not_measured(
-            "torch", f"version {getattr(torch, '__version__', '?')} is outside the known range ({VERSIONS[0][0]}.{VERSIONS[0][1]} to {VERSIONS[1][0]})"
+            "torch",
+            f"version {getattr(torch, '__version__', '?')} is outside {VERSIONS[0][0]}.{VERSIONS[0][1]} to {VERSIONS[1][0]}",
         )
         return
     patches = _patches = Patches(recorder)
     hooks = Torch(recorder, torch, patches)
     recorder.context["torch"] = hooks
-    tensor, nn = torch.Tensor, torch.nn  # type: ignore[attr-defined]
-    hooks.plain_item = tensor.item  # type: ignore[attr-defined]
+    tensor, nn = torch.Tensor, torch.nn
+    hooks.plain_item = tensor.item
     patches.replace(nn.Module, "__call__", hooks.module_call)
     patches.replace(nn.Module, "train", hooks.train_mode)
     patches.replace(nn.Module, "zero_grad", hooks.traced_function("zero_grad", "Module.zero_grad"))
     for name in LOSSES:
         if hasattr(nn.functional, name):
             patches.replace(nn.functional, name, hooks.loss_function(name))
-    autograd = torch.autograd  # type: ignore[attr-defined]
+    autograd = torch.autograd
     patches.replace(autograd, "backward", hooks.backward)
     patches.replace(autograd, "grad", hooks.traced_function("backward", "autograd.grad"))
-    optimizer = torch.optim.Optimizer  # type: ignore[attr-defined]
+    optimizer = torch.optim.Optimizer
     patches.replace(optimizer, "__init__", hooks.optimizer_init)
     patches.replace(optimizer, "zero_grad", hooks.traced_function("zero_grad", "zero_grad"))
-    clip = torch.nn.utils  # type: ignore[attr-defined]
+    clip = torch.nn.utils
     for name in ("clip_grad_norm_", "clip_grad_value_"):
         patches.replace(clip, name, hooks.traced_function("optimizer", name))
-    scheduler = getattr(torch.optim.lr_scheduler, "LRScheduler", None)  # type: ignore[attr-defined]
+    scheduler = getattr(torch.optim.lr_scheduler, "LRScheduler", None)
     if scheduler is not None:
         patches.replace(scheduler, "step", hooks.traced_function("optimizer", "learning-rate schedule"))
     for name in TO_HOST:
         patches.replace(tensor, name, hooks.to_host(name))
     for name in ("to", "cuda"):
         patches.replace(tensor, name, hooks.to_device(name))
-    for cls, label in ((torch.no_grad, "no_grad"), (torch.inference_mode, "no_grad")):  # type: ignore[attr-defined]
+    for cls, label in ((torch.no_grad, "no_grad"), (torch.inference_mode, "no_grad")):
         patches.replace(cls, "__enter__", hooks.region(f"{label}.enter"))
         patches.replace(cls, "__exit__", hooks.region(f"{label}.exit"))
     patches.replace(torch, "save", lambda original: span_function(recorder, original, recorder.define("span", "checkpoint", "torch.save")))
@@ -642,20 +667,20 @@ def install(recorder: Recorder, torch: object) -> None:
     patches.replace(autograd.set_detect_anomaly, "__init__", hooks.setting("set_detect_anomaly"))
     patches.replace(autograd.detect_anomaly, "__init__", hooks.setting("detect_anomaly"))
     imports = recorder.context["imports"]
-    imports.when("torch._dynamo.convert_frame", lambda module: patches.replace(module, "_compile", hooks.compile_frame))  # type: ignore[attr-defined]
-    imports.when(  # type: ignore[attr-defined]
+    imports.when("torch._dynamo.convert_frame", lambda module: patches.replace(module, "_compile", hooks.compile_frame))
+    imports.when(
         "torch._dynamo.callback",
         lambda module: patches.replace(module.CompilationCallbackHandler, "install_callbacks", hooks.lazy_compile),
     )
-    imports.when("torch._dynamo.eval_frame", lambda module: skip_own_frames(recorder, module))  # type: ignore[attr-defined]
-    torch_data.install(recorder, torch.utils.data)  # type: ignore[attr-defined]
+    imports.when("torch._dynamo.eval_frame", lambda module: skip_own_frames(recorder, module))
+    torch_data.install(recorder, torch.utils.data)
     recorder.at_finish.append(lambda: _last_facts(recorder, hooks))
     from ..inspect import Inspector
 
     hooks.inspector = Inspector(recorder, torch)
 
 
-def skip_own_frames(recorder: Recorder, eval_frame: object) -> None:
+def skip_own_frames(recorder: Recorder, eval_frame: Any) -> None:
     """Tell Dynamo to run our frames as they are when it meets them outside of a trace, and to go on with what they call."""
     skip_code = getattr(eval_frame, "skip_code", None)
     if skip_code is None:
@@ -668,9 +693,9 @@ def skip_own_frames(recorder: Recorder, eval_frame: object) -> None:
                 skip_code(code)
 
 
-def _codes_of(namespace: "dict[str, object]", seen: "set[int]") -> "list[CodeType]":
+def _codes_of(namespace: dict[str, Any], seen: set[int]) -> list[CodeType]:
     """Every code object of ours below a module or class, nested functions included."""
-    found: "list[CodeType]" = []
+    found: list[CodeType] = []
     for value in list(namespace.values()):
         if isinstance(value, type) and value.__dict__.get("__module__", "") != "builtins" and id(value) not in seen:
             seen.add(id(value))
@@ -702,7 +727,7 @@ def _last_facts(recorder: Recorder, hooks: Torch) -> None:
         recorder.fact("loss_last", hooks.last_loss)
 
 
-def _version(torch: object) -> "tuple[int, int]":
+def _version(torch: Any) -> tuple[int, int]:
     numbers = str(getattr(torch, "__version__", "0.0")).split(".")
     try:
         return int(numbers[0]), int(numbers[1])

@@ -1,5 +1,7 @@
 """Adapter for ``torch.utils.data``: loaders in this process and with workers, samplers, transforms and collate, batch by batch."""
 
+from __future__ import annotations
+
 import sys
 from _thread import get_ident
 from _weakref import ref
@@ -9,6 +11,10 @@ from .. import files
 from ..hooks import Patches, hidden, leave, like
 from ..recorder import Recorder, clock
 
+TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
+if TYPE_CHECKING:
+    from typing import Any
+
 MODULE = "torch.utils.data"
 VERSIONS = ((2, 4), (3, 0))
 CAPABILITIES = ("loader", "workers", "sampler", "transforms", "collate")
@@ -17,7 +23,7 @@ CAPABILITIES = ("loader", "workers", "sampler", "transforms", "collate")
 CHEAP_SAMPLE_NS = 60_000
 LOOK_EVERY = 8
 
-_patches: "Patches | None" = None
+_patches: Patches | None = None
 
 
 class Fetching:
@@ -49,8 +55,8 @@ class Samples:
     NOTES = 64
 
     def __init__(self) -> None:
-        self.index: object = None
-        self.recorder: "Recorder | None" = None
+        self.index: Any = None
+        self.recorder: Recorder | None = None
         self.open = False
         self.stride = 0
         self.notes = 0
@@ -59,7 +65,7 @@ class Samples:
         self.recorder = recorder
         self.open = True
 
-    def note(self, data: object) -> None:
+    def note(self, data: Any) -> None:
         """``data``: the samples of the batch whose indices are in ``self.index``; the same few indices in every process."""
         recorder = self.recorder
         try:
@@ -84,7 +90,7 @@ class Samples:
 samples = Samples()
 
 
-def fingerprint(sample: object, depth: int = 0) -> "int | None":
+def fingerprint(sample: Any, depth: int = 0) -> int | None:
     """A number made of the first bytes of a sample's tensors and arrays, or None where it holds none."""
     if depth > 3:
         return None
@@ -93,10 +99,10 @@ def fingerprint(sample: object, depth: int = 0) -> "int | None":
     elif isinstance(sample, dict):
         marks = [fingerprint(item, depth + 1) for item in list(sample.values())[:4]]
     elif hasattr(sample, "untyped_storage") and getattr(sample, "is_cpu", False):
-        flat = sample.detach().reshape(-1)  # type: ignore[attr-defined]
+        flat = sample.detach().reshape(-1)
         return hash(tuple(flat[:: max(flat.numel() // 256, 1)].tolist())) & 0xFFFFFFFF
     elif hasattr(sample, "__array_interface__") and getattr(getattr(sample, "dtype", None), "hasobject", True) is False:
-        flat = sample.reshape(-1)  # type: ignore[attr-defined]
+        flat = sample.reshape(-1)
         # Numbers, not bytes: the hash of bytes is another one in every process.
         return hash(tuple(flat[:: max(flat.size // 256, 1)].tolist())) & 0xFFFFFFFF
     else:
@@ -105,7 +111,7 @@ def fingerprint(sample: object, depth: int = 0) -> "int | None":
     return hash(tuple(found)) & 0xFFFFFFFF if found else None
 
 
-def install(recorder: Recorder, data: object) -> None:
+def install(recorder: Recorder, data: Any) -> None:
     """Hook the loader's classes; each name that is missing turns one capability off."""
     global _patches
     patches = _patches = Patches(recorder)
@@ -138,7 +144,7 @@ class Loaders:
     def __init__(self, recorder: Recorder, patches: Patches) -> None:
         self.recorder = recorder
         self.patches = patches
-        self.numbers: "dict[int, tuple[ref[object], int]]" = {}
+        self.numbers: dict[int, tuple[ref[Any], int]] = {}
         self.count = 0
         self.transform_classes: set[int] = set()
         self.stop_code = recorder.define("span", "data.workers", "stop workers")
@@ -146,7 +152,7 @@ class Loaders:
 
     # The loader and its iterator --------------------------------------------------------------------------------------------
 
-    def number(self, loader: object) -> int:
+    def number(self, loader: Any) -> int:
         """A small number for a loader, kept for its life; its facts are written the first time."""
         entry = self.numbers.get(id(loader))
         if entry is not None and entry[0]() is loader:
@@ -160,12 +166,12 @@ class Loaders:
             self.recorder.warn("loader facts", problem)
         return self.count
 
-    def _facts(self, loader: object, number: int) -> None:
-        dataset = getattr(loader, "dataset", None)
+    def _facts(self, loader: Any, number: int) -> None:
+        dataset: Any = getattr(loader, "dataset", None)
         sampler = getattr(loader, "sampler", None)
         length = None
         if hasattr(type(dataset), "__len__"):
-            length = len(dataset)  # type: ignore[arg-type]
+            length = len(dataset)
         collate = getattr(loader, "collate_fn", None)
         self.recorder.fact(
             f"loader {number}",
@@ -175,17 +181,18 @@ class Loaders:
                 "batch_sampler": type(getattr(loader, "batch_sampler", None)).__name__,
                 "shuffle": "Random" in type(sampler).__name__, "pin_memory": getattr(loader, "pin_memory", False),
                 "persistent_workers": getattr(loader, "persistent_workers", False), "drop_last": getattr(loader, "drop_last", False),
-                "prefetch_factor": getattr(loader, "prefetch_factor", None), "collate": getattr(collate, "__name__", type(collate).__name__),
+                "prefetch_factor": getattr(loader, "prefetch_factor", None),
+                "collate": getattr(collate, "__name__", type(collate).__name__),
                 "getitems": hasattr(dataset, "__getitems__"), "site": files.site(3),
                 "dataset_file": _source(type(dataset)), "automatic_batching": getattr(loader, "batch_sampler", None) is not None,
             },
         )  # fmt: skip
 
-    def iter_hook(self, original: "FunctionType") -> "FunctionType":
+    def iter_hook(self, original: Any) -> Any:
         recorder, number = self.recorder, self.number
         begin, end = recorder.begin, recorder.end
 
-        def __iter__(self):  # type: ignore[no-untyped-def]
+        def __iter__(self: Any) -> Any:
             loader = number(self)
             where = files.site(1)
             workers = getattr(self, "num_workers", 0)
@@ -214,13 +221,13 @@ class Loaders:
 
         return like(hidden(__iter__), original)
 
-    def next_hook(self, original: "FunctionType") -> "FunctionType":
+    def next_hook(self, original: Any) -> Any:
         """``__next__``: a batch fetched in this process, or a wait for another one."""
         recorder = self.recorder
         begin, end, ident = recorder.begin, recorder.end, get_ident
         fallback = (recorder.define("span", "data.fetch", "loader"), False)
 
-        def __next__(self):  # type: ignore[no-untyped-def]
+        def __next__(self: Any) -> Any:
             code, here = self.__dict__.get("_unslow_code", fallback)
             begin(code)
             if here and not fetching.thread:
@@ -243,21 +250,21 @@ class Loaders:
 
         return like(hidden(__next__), original)
 
-    def index_hook(self, original: "FunctionType") -> "FunctionType":
+    def index_hook(self, original: Any) -> Any:
         return span_method(self.recorder, original, self.sample_code)
 
-    def shutdown_hook(self, original: "FunctionType") -> "FunctionType":
+    def shutdown_hook(self, original: Any) -> Any:
         return span_method(self.recorder, original, self.stop_code)
 
     # Fetching a batch, here or in a worker ----------------------------------------------------------------------------------
 
-    def fetch_hook(self, original: "FunctionType") -> "FunctionType":
+    def fetch_hook(self, original: Any) -> Any:
         """``fetch`` of a batch: in a worker a span of its own, in this process inside that of ``__next__``."""
         recorder = self.recorder
         begin, end = recorder.begin, recorder.end
         code = recorder.define("span", "data.fetch", "fetch a batch")
 
-        def fetch(self, possibly_batched_index):  # type: ignore[no-untyped-def]
+        def fetch(self: Any, possibly_batched_index: Any) -> Any:
             fetching.batches += 1
             samples.index = possibly_batched_index
             look = fetching.look = fetching.per_sample_ns >= CHEAP_SAMPLE_NS or fetching.batches % LOOK_EVERY == 0
@@ -293,11 +300,11 @@ class Loaders:
 
         return like(hidden(fetch), original)
 
-    def fetcher_init_hook(self, original: "FunctionType") -> "FunctionType":
+    def fetcher_init_hook(self, original: Any) -> Any:
         recorder = self.recorder
         begin, end = recorder.begin, recorder.end
 
-        def __init__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 original(self, *args, **kwargs)
             except BaseException as error:
@@ -309,7 +316,7 @@ class Loaders:
             name = getattr(collate_fn, "__name__", type(collate_fn).__name__)
             code = recorder.define("span", "data.collate", name, _source(collate_fn))
 
-            def collate(data):  # type: ignore[no-untyped-def]
+            def collate(data: Any) -> Any:
                 if samples.open:
                     samples.note(data)
                 begin(code)
@@ -325,10 +332,10 @@ class Loaders:
 
         return like(hidden(__init__), original)
 
-    def worker_hook(self, original: "FunctionType") -> "FunctionType":
+    def worker_hook(self, original: Any) -> Any:
         recorder, loaders = self.recorder, self
 
-        def _worker_loop(*args, **kwargs):  # type: ignore[no-untyped-def]
+        def _worker_loop(*args: Any, **kwargs: Any) -> Any:
             loaders.worker_begins(args, kwargs)
             try:
                 return original(*args, **kwargs)
@@ -341,7 +348,7 @@ class Loaders:
 
         return like(hidden(_worker_loop), original)
 
-    def worker_begins(self, args: "tuple[object, ...]", kwargs: "dict[str, object]") -> None:
+    def worker_begins(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """In the worker: say who we are, and see its queues (waiting for indices, handing batches over)."""
         recorder = self.recorder
         try:
@@ -368,7 +375,7 @@ class Loaders:
 
     # Transforms -------------------------------------------------------------------------------------------------------------
 
-    def find_transforms(self, dataset: object, depth: int = 0) -> None:
+    def find_transforms(self, dataset: Any, depth: int = 0) -> None:
         """Time the callables that a dataset keeps as attributes: what it applies to each sample, by the class of each."""
         if dataset is None or depth > 6:
             return
@@ -381,7 +388,7 @@ class Loaders:
             elif callable(value):
                 self.time_transform(value, 0)
 
-    def time_transform(self, value: object, depth: int) -> None:
+    def time_transform(self, value: Any, depth: int) -> None:
         """Hook ``__call__`` of the class of a transform; of a composition, of what it holds."""
         if depth > 6 or isinstance(value, (type, FunctionType)) or not callable(value):
             return
@@ -417,7 +424,7 @@ def settle(recorder: Recorder) -> None:
         recorder.warn("shares of a batch", problem)
 
 
-def _length(index: object) -> int:
+def _length(index: Any) -> int:
     return len(index) if isinstance(index, (list, tuple)) else 1
 
 
@@ -432,11 +439,11 @@ def note_part(recorder: Recorder, code: int, duration: int) -> None:
         entry[2] += 1
 
 
-def transform_method(recorder: Recorder, original: "FunctionType", code: int, span: int) -> "FunctionType":
+def transform_method(recorder: Recorder, original: Any, code: int, span: int) -> Any:
     """``__call__`` of a transform: a part of the batch while one is fetched, else a span of its own."""
     begin, end = recorder.begin, recorder.end
 
-    def __call__(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             if fetching.thread:
                 if fetching.inside or not fetching.look or fetching.thread != get_ident():
@@ -460,11 +467,11 @@ def transform_method(recorder: Recorder, original: "FunctionType", code: int, sp
     return like(hidden(__call__), original)
 
 
-def span_method(recorder: Recorder, original: "FunctionType", code: int) -> "FunctionType":
+def span_method(recorder: Recorder, original: Any, code: int) -> Any:
     """A method as a span."""
     begin, end = recorder.begin, recorder.end
 
-    def method(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         begin(code)
         try:
             return original(self, *args, **kwargs)
@@ -477,17 +484,17 @@ def span_method(recorder: Recorder, original: "FunctionType", code: int) -> "Fun
     return like(hidden(method), original)
 
 
-def _class_method(recorder: Recorder, original: "classmethod[object, ..., object]", code: int) -> object:
-    return classmethod(span_method(recorder, original.__func__, code))  # type: ignore[arg-type]
+def _class_method(recorder: Recorder, original: Any, code: int) -> Any:
+    return classmethod(span_method(recorder, original.__func__, code))
 
 
-def _holds_samples(value: object) -> bool:
+def _holds_samples(value: Any) -> bool:
     return hasattr(type(value), "__getitem__") and hasattr(type(value), "__add__") and hasattr(value, "__dict__") and not callable(value)
 
 
-def _held(value: object) -> "list[object]":
+def _held(value: Any) -> list[Any]:
     """What a composition of transforms holds: callables kept in a list or as attributes beside it."""
-    found: list[object] = []
+    found: list[Any] = []
     for item in list(getattr(value, "__dict__", {}).values()):
         if isinstance(item, (list, tuple)):
             found.extend(item)
@@ -496,7 +503,7 @@ def _held(value: object) -> "list[object]":
     return found
 
 
-def _source(thing: object) -> "tuple[str, int, str] | None":
+def _source(thing: Any) -> tuple[str, int, str] | None:
     """File, first line and name of a function, or of the class's ``__getitem__``, where they are the user's."""
     function = thing if isinstance(thing, FunctionType) else getattr(thing, "__getitem__", None) or getattr(thing, "__iter__", None)
     code = getattr(function, "__code__", None)

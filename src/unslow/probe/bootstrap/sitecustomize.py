@@ -1,5 +1,6 @@
 """Start the probe before the script's first line, then hand over to the sitecustomize that would have run without us."""
-# This file must parse on every Python 3: the script's interpreter may be older than ours.
+# mypy: ignore-errors
+# This file must parse on every Python 3: the script's interpreter may be older than ours (so no annotations).
 
 import sys
 
