@@ -233,4 +233,25 @@ def busy() -> Account:
         strip=strip,
         steps=Steps(119_999, 30, 3 * MS, 2 * MS, 5 * MS, "optimizer.step", bins),
         intervals=(),
+        floor=None,
     )
+
+
+def healthy() -> Account:
+    """A run in which the steps took the time, with a second clock inside the loop, and nothing to find."""
+    rows = (
+        Activity("forward", 31_000 * MS, 400, (at("self.layers(x)", 30_400, "forward"),), (Part("Net", 31_000 * MS, 400),)),
+        Activity("backward", 58_000 * MS, 400, (at("loss.backward", 58_000),)),
+        Activity("startup.import", 2_000 * MS, 900, (at("import torch", 1_800),), (Part("torch._C", 700 * MS, 1), Part("torch.nn", 600 * MS, 2), Part("numpy", 300 * MS, 1), Part("896 others", 400 * MS, 896))),
+        Activity("optimizer", 1_500 * MS, 400),
+        Activity("evaluate/forward", 900 * MS, 40),
+        Activity("unexplained", 100 * MS, 3),
+        Activity("observer", 55 * MS, 3),
+    )  # fmt: skip
+    step = (Activity("backward", 58_000 * MS, 400), Activity("forward", 31_000 * MS, 400), Activity("optimizer", 300 * MS, 400))
+    own = Interval("own", SCRIPT, line("start ="), SCRIPT, line("elapsed"), 90_800 * MS, (*step[:2], Activity("optimizer", 1_500 * MS, 400), Activity("unexplained", 300 * MS, 2)))  # fmt: skip
+    inner = Interval("2", SCRIPT, line("zero_grad"), SCRIPT, line("optimizer.step"), 89_300 * MS, step, 400)
+    return replace(
+        ordinary(), wall_ns=sum(row.ns for row in rows), activities=rows, healthy=True, overlapped=(), strip=(), intervals=(own, inner),
+        steps=Steps(400, 5, 226 * MS, 220 * MS, 240 * MS, "optimizer.step"), not_measured=(), floor=replace(ordinary().floor or Floor(0, 0, 0, ""), ns=180 * MS),
+    )  # fmt: skip

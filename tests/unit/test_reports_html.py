@@ -14,7 +14,7 @@ from unslow.activities import ACTIVITIES, evaluated
 from unslow.reports import html
 from unslow.reports.colors import color
 
-ALL = [accounts.ordinary, accounts.with_findings, accounts.hostile, accounts.empty, accounts.instant, accounts.busy]
+ALL = [accounts.ordinary, accounts.with_findings, accounts.hostile, accounts.empty, accounts.instant, accounts.busy, accounts.healthy]
 VOID = {"meta", "link", "br", "img", "input", "hr", "rect"}
 
 
@@ -127,3 +127,55 @@ def test_every_activity_has_a_colour_of_the_sheet() -> None:
 def test_an_ended_run_says_how() -> None:
     assert "ended by SIGKILL" in Page(html.render(accounts.hostile())).words
     assert "exit code 3" in Page(html.render(replace(accounts.ordinary(), exit_code=3))).words
+
+
+class Shares(HTMLParser):
+    """The shares of the rows that are not inside another row, table by table, each ended by its total."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.depth = 0
+        self.inside: list[str] = []
+        self.tables: list[list[float]] = [[]]
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.depth += tag == "details"
+        self.inside.append(dict(attrs).get("class") or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.depth -= tag == "details"
+        if tag != "rect":
+            self.inside.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.depth <= 1 and self.inside and self.inside[-1] == "num pct":
+            self.tables[-1].append(float(data.removesuffix(" %")))
+        elif data == "100.0 %":
+            self.tables.append([])
+
+
+def test_shares_sum_to_a_hundred() -> None:
+    """In the account of the run and in that of the script's own clock."""
+    for make, number in ((accounts.ordinary, 2), (accounts.hostile, 1), (accounts.busy, 1), (accounts.healthy, 2)):
+        *tables, rest = Shares(html.render(make(), {})).tables
+        assert len(tables) == number and not rest
+        for shares in tables:
+            assert sum(round(10 * share) for share in shares) == 1000, shares
+
+
+def test_every_row_says_what_it_is() -> None:
+    page = Page(html.render(accounts.ordinary(), {}))
+    assert "training stands still until a batch arrives" in page.words
+
+
+def test_other_clocks_are_listed() -> None:
+    page = Page(html.render(accounts.healthy(), {}))
+    assert "Other clocks in the script" in page.words and "backward 65 %" in page.words
+    assert "Other clocks" not in Page(html.render(accounts.ordinary(), {})).words
+
+
+def test_lines_of_the_workers() -> None:
+    account = accounts.ordinary()
+    rows = tuple(replace(row, where=(accounts.at("ToTensor", 1_234),)) for row in account.overlapped[:1])
+    assert "In your files: train.py:18 1.2 s" in Page(html.render(replace(account, overlapped=rows), {})).words

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 
 from tests.golden import accounts
 from unslow.reports import markdown, perfetto
 
-ALL = [accounts.ordinary, accounts.with_findings, accounts.hostile, accounts.empty, accounts.instant, accounts.busy]
+ALL = [accounts.ordinary, accounts.with_findings, accounts.hostile, accounts.empty, accounts.instant, accounts.busy, accounts.healthy]
 
 
 @pytest.mark.parametrize("make", ALL)
@@ -44,7 +45,7 @@ def test_trace_events_are_valid(make: object) -> None:
     for event in document["traceEvents"]:
         assert {"name", "ph", "pid", "tid", "ts"} <= set(event)
         assert event["ph"] in ("X", "M", "C")
-    for before, after in zip(slices[1:], slices[2:], strict=False):
+    for before, after in pairwise(slices[1:]):
         assert before["ts"] + before["dur"] == pytest.approx(after["ts"])
     assert sum(document["otherData"]["seconds"].values()) == pytest.approx(account.wall_ns / 1e9)
 
@@ -53,3 +54,14 @@ def test_trace_names_the_workers() -> None:
     document = json.loads(perfetto.render(accounts.ordinary()))
     names = {event["args"]["name"] for event in document["traceEvents"] if event["name"] == "process_name"}
     assert any(name.startswith("worker 0") for name in names)
+
+
+def test_trace_keeps_the_clocks() -> None:
+    own = json.loads(perfetto.render(accounts.healthy()))["otherData"]["clocks"][0]
+    assert own["where"] == "train.py:22 to :30" and sum(own["seconds"].values()) == pytest.approx(own["s"])
+
+
+def test_markdown_shares_sum_to_a_hundred() -> None:
+    for make in (accounts.ordinary, accounts.busy, accounts.healthy):
+        rows = [line.split(" | ") for line in markdown.render(make()).splitlines() if line.startswith("| ")][1:-1]
+        assert sum(round(10 * float(row[2])) for row in rows) == 1000

@@ -14,7 +14,7 @@ from unslow.account.model import Activity
 from unslow.reports import terminal, words
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-ALL = [accounts.ordinary, accounts.with_findings, accounts.hostile, accounts.empty, accounts.instant, accounts.busy]
+ALL = [accounts.ordinary, accounts.with_findings, accounts.hostile, accounts.empty, accounts.instant, accounts.busy, accounts.healthy]
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +55,53 @@ def test_rows_sum_to_the_total(make: object) -> None:
     assert {"unexplained", "observer (unslow itself)"} <= {name for name, _, _ in parts}
 
 
+@pytest.mark.parametrize("make", [one for one in ALL if one is not accounts.instant])
+@pytest.mark.parametrize("width", [80, 120])
+def test_shares_sum_to_a_hundred(make: object, width: int) -> None:
+    """Not about, but exactly, in tenths of a per cent, and no share is more than a tenth off."""
+    account = make()  # type: ignore[operator]
+    text = terminal.render(account, None, width=width)
+    rows = re.findall(r"^ {2}(\S.*?) {2,}\d[\d.]* +([\d.]+)(?: |$)", text, flags=re.MULTILINE)
+    *parts, (total, whole) = rows
+    assert (total, whole) == ("total", "100.0")
+    assert sum(round(10 * float(share)) for _, share in parts) == 1000
+    shown = dict(parts)
+    for row in account.activities:
+        if words.label(row.name) in shown:
+            assert abs(float(shown[words.label(row.name)]) - 100 * row.ns / account.wall_ns) <= 0.1
+
+
+def test_seconds_in_the_table_are_those_of_the_sentence() -> None:
+    """The largest row is rounded as the sentence rounds it, not so that a column adds up."""
+    text = terminal.render(accounts.ordinary(), None, width=80)
+    assert "17.6 s (87 %)" in text and re.search(r"waiting for workers +17\.6 ", text)
+
+
+def test_workers_are_told_together_and_each() -> None:
+    text = " ".join(terminal.render(accounts.ordinary(), None, width=80).split())
+    assert "2 loader workers (each busy for 17.4 s on average, idle for 0.5 % of the time)" in text
+    assert "transform 28.2 s (mostly ToTensor)" in text and "idle 190 ms" in text
+
+
+def test_imports_are_told_by_package() -> None:
+    text = terminal.render(replace(accounts.healthy(), wall_ns=4_000 * accounts.MS), None, width=80)
+    assert "torch 1.3 s, numpy 300 ms, 896 smaller modules 400 ms" in text
+
+
+def test_good_news_is_said_first() -> None:
+    """A healthy run is good news, also where something small was found."""
+    account = replace(accounts.with_findings(), healthy=True)
+    assert "nothing is wrong here" in words.verdict(account)
+    text = terminal.render(account, None, width=80)
+    assert "what could still be better, by little" in text and "  why" not in text
+    assert "nothing is wrong" not in words.verdict(accounts.ordinary())
+
+
+def test_the_next_command_is_about_the_main_thing() -> None:
+    assert "unslow explain data.per_sample_transform" in terminal.render(accounts.with_findings(), None, width=80)
+    assert "unslow explain backward" in terminal.render(accounts.healthy(), None, width=80)
+
+
 def test_without_colour_there_is_no_escape() -> None:
     for make in ALL:
         assert "\x1b" not in terminal.render(make(), None, width=80)
@@ -92,7 +139,8 @@ def test_every_activity_has_a_phrase() -> None:
         rows = (Activity(name, 10**9, 1),)
         text = words.verdict(replace(accounts.empty(), wall_ns=10**9, activities=rows))
         assert not re.search(r"\w\.\w", text.replace("1.0 s", "")), text
-        assert words.label(name)
+        assert words.label(name) and words.brief(name)
+        assert len(words.plain(name)) <= 50
 
 
 @pytest.mark.parametrize(("code", "said"), [(None, None), (0, None), (3, "exit code 3"), (-9, "SIGKILL"), (-250, "signal 250")])

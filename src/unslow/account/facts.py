@@ -10,6 +10,7 @@ from unslow.account.floor import inspected
 from unslow.account.model import NotMeasured
 from unslow.account.phases import Signals
 from unslow.recording.model import Lane, Recording
+from unslow.units import seconds
 
 
 def facts(recording: Recording, main: Lane | None, found: Signals | None) -> dict[str, Any]:
@@ -80,9 +81,22 @@ def unknown(recording: Recording, notes: tuple[NotMeasured, ...]) -> tuple[NotMe
         found += [NotMeasured(str(item.get("what")), f"its hook failed and was taken out: {item.get('why')}") for item in lane.warnings]
         unheard = sorted({str(d.activity) for d in lane.definitions.values() if _is_unheard(d.activity)})
         found += [NotMeasured(name, "an activity that this unslow does not know: its time is unexplained") for name in unheard]
+    found += _lost_workers(recording)
     found += [NotMeasured("a part of the recording", problem) for problem in recording.problems]
     found += [NotMeasured("the run", message) for message in recording.run.messages]
     return tuple(dict.fromkeys(found))
+
+
+def _lost_workers(recording: Recording) -> list[NotMeasured]:
+    """Loader workers that did not say that their loop had ended: killed, or out of memory."""
+    lost = []
+    for lane in recording.lanes:
+        events = {str(d.attributes.get("event")): d for d in lane.definitions.values() if d.kind == "mark"}
+        if lane.thread == "main" and "worker.begin" in events and "worker.end" not in events and lane.ended is None:
+            number = events["worker.begin"].attributes.get("worker", lane.pid)
+            at = seconds(lane.last_time - recording.run.start_ns)
+            lost.append(NotMeasured(f"worker {number}", f"it ended abruptly: the last that was seen of it is at {at}"))
+    return lost
 
 
 def _is_unheard(activity: str | None) -> bool:

@@ -32,13 +32,13 @@ def overlapped(recording: Recording, main: Lane | None) -> tuple[Overlapped, ...
     for lane in recording.lanes:
         if lane is main or lane.thread == "sampler":
             continue
-        if lane.role == "worker" and lane.thread == "main":
+        if lane.thread == "main" and is_worker(lane):
             process = worker_name(lane, epochs if main is not None and lane.header.get("ppid") == main.pid else [])
             started[process] = started.get(process, 0) + 1
             _add(processes.setdefault(process, {}), recording, lane, worker_activity)
         elif main is not None and lane.pid == main.pid and lane.thread != "main":
             _add(processes.setdefault(f"thread {lane.thread}", {}), recording, lane, thread_activity)
-        elif lane.role != "worker" and lane.thread == "main":
+        elif lane.thread == "main":
             argv = lane.header.get("argv") or ["python"]
             process = f"process {lane.pid} {os.path.basename(str(argv[0])) or 'python'}"
             _add(processes.setdefault(process, {}), recording, lane, child_activity)
@@ -51,6 +51,11 @@ def overlapped(recording: Recording, main: Lane | None) -> tuple[Overlapped, ...
                 parts = sorted((Part(part, ns, count) for part, (ns, count) in one.parts.items()), key=lambda part: -part.ns)[:MAX_PARTS]
                 rows.append(Overlapped(name, one.ns, one.count, label, (), tuple(parts)))
     return tuple(rows)
+
+
+def is_worker(lane: Lane) -> bool:
+    """Whether this process is a loader worker; one that was spawned, not forked, learns it only when its work begins."""
+    return lane.role == "worker" or any(one.attributes.get("event") == "worker.begin" for one in lane.definitions.values())
 
 
 def worker_name(lane: Lane, epochs: list[tuple[int, int]]) -> str:
@@ -136,7 +141,7 @@ def _add(into: dict[str, _Sums], recording: Recording, lane: Lane, name: Callabl
 
 def _work_begins(swept: Swept) -> int:
     """The event with which a worker's work, or a child's script, begins; a forked child is in the script from the start."""
-    worker = swept.lane.role == "worker"
+    worker = is_worker(swept.lane)
     wanted = np.zeros(max(swept.lane.definitions, default=0) + 1, dtype=bool)
     for code, definition in swept.lane.definitions.items():
         if worker:

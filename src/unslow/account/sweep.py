@@ -129,14 +129,16 @@ class Codes:
 def codes(definitions: dict[int, Definition]) -> Codes:
     """Tables of ``definitions``; an activity that is not in the vocabulary is unexplained."""
     size = max(definitions, default=0) + 1
-    activity, otherwise = np.full(size, -1, dtype=np.int64), np.full(size, NAMES.index("script"), dtype=np.int64)
+    activity, otherwise = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
     setup = np.zeros(size, dtype=np.int64)
     numbers = {name: number for number, name in enumerate(NAMES)}
     for code, definition in definitions.items():
         if definition.activity is not None:
             activity[code] = otherwise[code] = numbers.get(definition.activity, UNEXPLAINED)
         elif "otherwise" in definition.attributes:
-            otherwise[code] = numbers.get(definition.attributes["otherwise"], UNEXPLAINED)
+            # What would be the script's own stays at script level: the phase names it (setup, teardown, evaluate).
+            name = definition.attributes["otherwise"]
+            otherwise[code] = -1 if name == "script" else numbers.get(name, UNEXPLAINED)
         setup[code] = bool(definition.attributes.get("setup"))
     return Codes(activity, otherwise, setup)
 
@@ -167,6 +169,19 @@ def _activities(swept: Swept, table: Codes) -> tuple[IntArray, BoolArray]:
     return activity[nesting.owner], early[nesting.owner]
 
 
+def _named_by_importer(code: IntArray, owner: IntArray, activity: IntArray, swept: Swept, table: Codes) -> IntArray:
+    around = np.concatenate([swept.nesting.owner, [-1]])
+    named, place = code.copy(), owner.copy()
+    pending = np.flatnonzero((activity == NAMES.index("startup.import")) & (owner >= 0) & (table.activity[code] < 0))
+    while len(pending):
+        # ``around`` of a begin event is the span that was innermost before it.
+        place[pending] = around[place[pending] - 1]
+        pending = pending[place[pending] >= 0]
+        named[pending] = swept.lane.event_code[place[pending]]
+        pending = pending[table.activity[named[pending]] < 0]
+    return named
+
+
 def tile(swept: Swept, table: Codes) -> Tiles:
     """The plain tiles: ``HEAD`` of them before the first event, one after each event, one after the lane."""
     lane, nesting = swept.lane, swept.nesting
@@ -185,6 +200,8 @@ def tile(swept: Swept, table: Codes) -> Tiles:
     activity = np.full(len(owner), -1, dtype=np.int64)
     early = np.zeros(len(owner), dtype=np.int64)
     activity[HEAD:-1], early[HEAD:-1] = _activities(swept, table)
+    # What a module does while it is imported (it sleeps, it reads) is that module's own time.
+    code = _named_by_importer(code, owner, activity, swept, table)
     return Tiles(
         start=edges[:-1], end=edges[1:], cost=np.minimum(cost, length), code=code, owner=owner,
         event=np.arange(count + HEAD + 1), count=begun.astype(np.int64), activity=activity, early=early,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"unslow: {problem}", file=sys.stderr)
         code = 2 if words and (words[0] == "run" or words[0] not in COMMANDS) else 1
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever read our output has gone (`unslow show | head`): nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
         code = 130

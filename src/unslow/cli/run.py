@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -144,11 +143,16 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _no_such_script(name: str) -> UnslowError:
+    import difflib
+
     folder = Path(name).parent
     near: list[str] = []
     if folder.is_dir():
         scripts = [path.name for path in folder.glob("*.py")]
         near = [str(folder / match) for match in difflib.get_close_matches(Path(name).name, scripts, 3, 0.5)]
+    from unslow.cli.main import COMMANDS
+
+    near += [f"the command `unslow {match}`" for match in difflib.get_close_matches(name, COMMANDS, 1, 0.7)]
     return UnslowError(
         "no-such-script",
         what=f"there is no script {name} in {Path.cwd()}",

@@ -29,24 +29,31 @@ def main(words: list[str]) -> int:
     if options.form == "json":
         from unslow.reports import json
 
-        sys.stdout.write(json.encode(account).decode())
+        _put(json.encode(account).decode())
     elif options.form == "html":
         from unslow.reports import documents, html
 
-        sys.stdout.write(html.render(account, documents.sources(account)))
+        _put(html.render(account, documents.sources(account)))
     elif options.form == "markdown":
         from unslow.reports import markdown
 
-        sys.stdout.write(markdown.render(account))
+        _put(markdown.render(account))
     elif options.form == "perfetto":
         from unslow.reports import perfetto
 
-        sys.stdout.write(perfetto.render(account))
+        _put(perfetto.render(account))
     else:
         from unslow.cli.terminal import print_verdict
 
         print_verdict(account, folder, sys.stdout)
     return 0
+
+
+def _put(document: str) -> None:
+    """Documents are UTF-8, whatever the terminal's own encoding is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(document.encode())
+    sys.stdout.buffer.flush()
 
 
 def load_account(path: Path):  # type: ignore[no-untyped-def]

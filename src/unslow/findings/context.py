@@ -11,6 +11,8 @@ import numpy as np
 
 from unslow.account.build import Main, work_out
 from unslow.account.model import Account, Activity, Where
+from unslow.account.overlap import is_worker, worker_activity
+from unslow.account.sweep import codes, sweep, tile
 from unslow.findings import source
 from unslow.recording.model import Lane, Recording
 
@@ -39,6 +41,8 @@ class Sample:
     activity: str
     frames: tuple[tuple[str, int, str], ...]
     leaf: tuple[str, int, str]
+    span: str = ""
+    """The name of the innermost span (``decode image``, ``ToTensor``), where there is one."""
 
 
 @dataclass(frozen=True)
@@ -174,10 +178,12 @@ class Context:
             place = np.searchsorted(timeline.end, lane.sample_time, side="right").clip(0, len(timeline.end) - 1)
             gaps = np.diff(lane.sample_time, prepend=lane.sample_time[0] - 40_000_000).clip(0, 1_000_000_000)
             names = [timeline.names[int(number)] for number in timeline.activity[place]]
-            for time, gap, name, stack in zip(lane.sample_time.tolist(), gaps.tolist(), names, lane.sample_stack.tolist(), strict=True):
+            spans = [one.name if (one := timeline.definitions.get(code)) else "" for code in timeline.code[place].tolist()]
+            looks = zip(lane.sample_time.tolist(), gaps.tolist(), names, lane.sample_stack.tolist(), spans, strict=True)
+            for time, gap, name, stack, span in looks:
                 known = lane.stacks.get(stack)
                 if known is not None:
-                    found.append(Sample(gap, time, name, known.frames, known.leaf))
+                    found.append(Sample(gap, time, name, known.frames, known.leaf, span))
         return found
 
     def hot_lines(self, *activities: str, callers: bool = False) -> list[Where]:
@@ -196,6 +202,10 @@ class Context:
         whole = sum(s.ns for s in mine)
         return sum(s.ns for s in mine if part_of_path in s.leaf[0]) / whole if whole else 0.0
 
+    def leaf_ns(self, part_of_path: str, *activities: str) -> int:
+        """Sampled time in these activities whose innermost frame lies in a file with this in its path."""
+        return sum(s.ns for s in self.samples if (not activities or s.activity in activities) and part_of_path in s.leaf[0])
+
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The user's files that were seen, the script first."""
@@ -208,6 +218,28 @@ class Context:
         return Where(found[0], found[1]) if found else None
 
     # Workers ----------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def worker_samples(self) -> list[Sample]:
+        """Looks of the samplers at loader workers; the activity is what an account calls a worker's work (``fetch``, ``idle`` …)."""
+        found: list[Sample] = []
+        for lane in self.recording.lanes:
+            if lane.thread != "main" or not is_worker(lane):
+                continue
+            looks = next((s for s in self.recording.lanes if s.pid == lane.pid and s.thread == "sampler" and len(s.sample_time)), None)
+            if looks is None:
+                continue
+            swept = sweep(lane, int(lane.header["base"]), self.recording.run.end_ns)
+            tiles = tile(swept, codes(lane.definitions))
+            place = np.searchsorted(tiles.end, looks.sample_time, side="right").clip(0, len(tiles.end) - 1)
+            gaps = np.diff(looks.sample_time, prepend=looks.sample_time[0] - 40_000_000).clip(0, 1_000_000_000)
+            rows = zip(looks.sample_time.tolist(), gaps.tolist(), tiles.code[place].tolist(), looks.sample_stack.tolist(), strict=True)
+            for time, gap, code, stack in rows:
+                known, definition = looks.stacks.get(stack), lane.definitions.get(code)
+                if known is not None:
+                    name = worker_activity(definition, before_work=False) or "other"
+                    found.append(Sample(gap, time, name, known.frames, known.leaf, definition.name if definition else ""))
+        return found
 
     def worker_ns(self, name: str) -> int:
         """Time of all loader workers together under one of their names (fetch, transform, collate, idle, hand-over)."""

@@ -35,8 +35,8 @@ GROWTH = 1.5
 EVALUATION_EVERY = 25
 """Validation more often than every 25 updates tells little that is new."""
 
-ROWS_USED = 0.02
-"""Fewer than this part of an embedding table touched per step: the dense update moves fifty times more than it needs."""
+ROWS_USED = 0.05
+"""Fewer than this part of an embedding table touched per step: the dense update moves twenty times more than it needs."""
 
 PADDING_SHARE = 0.4
 """Two fifths of all tokens one and the same filler, at the ends of rows."""
@@ -46,3 +46,30 @@ BUSY_CORES = 0.5
 
 REPEATED_INPUT = 0.5
 """Half of the inputs of a window of steps had been seen within the same window: no epoch is that short by intent."""
+
+GROWTH_SHARE = 0.15
+"""What growth costs over the whole run, as a share of training: below this a steady step would not be felt."""
+
+TRACEBACK_NS = 25_000
+"""One traceback of ten frames or so, formatted; anomaly mode asks for one with each node of the graph."""
+
+SMALL_TENSOR = 30_000
+"""Numbers in a tensor of an optimizer: an operator on as many takes about as long as the call itself; beyond that the memory does."""
+
+FUSED_CALLS = 2.7
+"""What a fused optimizer still spends on a tensor (gathering it, its gradient, its state), in calls of an operator; measured for Adam."""
+
+LARGE_TABLE = 1_000_000
+"""Numbers in an embedding table: going over 4 MB takes about a millisecond an operator; less is not felt beside a step."""
+
+ASSIST_NS = 45.0
+"""The microcode assist of an instruction that meets a subnormal number: about 150 cycles."""
+
+LANES = 12
+"""Numbers that share one assist: 8 or 16 in a vector instruction, of which not all are subnormal."""
+
+SINGLE_STEPS = 8
+"""Calls of a recurrent layer with one time step each, in one training step: fewer are a short context or a warm start."""
+
+WHOLE_SEQUENCE_RATE = 0.7
+"""A recurrent layer over a whole sequence reaches this part of the rate of large matrices: it still goes step by step inside."""

@@ -29,7 +29,7 @@ print(json.dumps({"version": f.__version__, "call_ns": best * 1e9}))
 
 def examine(python: str | None) -> dict[str, Any]:
     """Everything that ``unslow doctor`` says, as JSON values."""
-    executable = choose_python(python)
+    executable = os.path.abspath(choose_python(python))
     machine = machine_facts()
     cores = max(int(machine["cores_usable"]), 1)
     measured = {}
@@ -51,7 +51,9 @@ def _bootstrap(executable: str) -> str:
     """What the interpreter says about the way we get into it."""
     code = "import sys; print(sys.flags.isolated or sys.flags.ignore_environment or sys.flags.no_site, '%d.%d' % sys.version_info[:2])"
     try:
-        flags, version = subprocess.run([executable, "-c", code], capture_output=True, text=True, timeout=30, check=True).stdout.split()
+        flags, version = subprocess.run(
+            [executable, "-c", code], capture_output=True, text=True, timeout=30, check=True, cwd=os.sep
+        ).stdout.split()
     except (OSError, ValueError, subprocess.SubprocessError) as problem:
         return f"the interpreter does not run: {problem}"
     if tuple(int(part) for part in version.split(".")) < (3, 11):
@@ -62,7 +64,9 @@ def _bootstrap(executable: str) -> str:
 def _call_cost(executable: str, code: str) -> dict[str, Any] | None:
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3")
     try:
-        done = subprocess.run([executable, "-c", code + _ROUNDS], capture_output=True, text=True, timeout=120, env=environment, check=True)
+        done = subprocess.run(
+            [executable, "-c", code + _ROUNDS], capture_output=True, text=True, timeout=120, env=environment, check=True, cwd=os.sep
+        )
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (OSError, ValueError, IndexError, subprocess.SubprocessError):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from datetime import datetime
 from pathlib import Path
 
@@ -30,7 +29,7 @@ def run_folder(out: str | None, name: str) -> tuple[Path, tuple[str, ...]]:
 
 def short_name(script: str) -> str:
     """What a run is called: the script's name without its ending, in characters that any file system takes."""
-    stem = Path(script).stem or "run"
+    stem = Path(script).stem.strip(".") or "run"
     return "".join(character if character.isalnum() or character in "-_." else "-" for character in stem)[:40]
 
 
@@ -40,7 +39,7 @@ def discard(folder: Path) -> None:
         try:
             one.rmdir()
         except OSError:
-            return
+            continue
 
 
 def _asked_for(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:
@@ -75,5 +74,7 @@ def _fresh(base: Path, name: str) -> Path:
 
 
 def _temporary(wanted: Path, name: str, problem: OSError) -> tuple[Path, tuple[str, ...]]:
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix=f"unslow-{name}-"))
     return folder, (f"{wanted} cannot be written ({problem.strerror}); this run is kept in {folder}",)

@@ -20,6 +20,8 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signa
 # Python ignores these for itself; a command started by us must not inherit that.
 IGNORED_BY_PYTHON = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ", "SIGXFZ") if hasattr(signal, name))
 _FROM_TERMINAL = {signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT}
+# What Python sets to "ignore" for itself at its start: the script begins as it would from a shell.
+_IGNORED_BY_PYTHON = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ", "SIGXFZ") if hasattr(signal, name))
 _SI_USER_OR_TKILL = (0, -6, -1)  # kill(2), tgkill(2), sigqueue(3): sent to us alone
 
 
@@ -61,6 +63,7 @@ def supervise(
     started = datetime.now().astimezone().isoformat(timespec="milliseconds")
     with SignalsHeld() as held:
         # Before the script, so that no signal to both can come before it.
+        canary = Canary()
         canary = Canary()
         start_ns = time.perf_counter_ns()
         pid = os.posix_spawn(program, command, environment, setsigmask=held.before, setsigdef=IGNORED_BY_PYTHON)

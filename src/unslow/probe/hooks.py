@@ -6,7 +6,7 @@ import sys
 from _weakref import ref
 from types import CodeType
 
-from .recorder import Recorder
+from .recorder import Recorder, clock
 
 TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # The search for a warning's caller (``stacklevel``) skips frames whose file name holds both words (``warnings._is_internal_frame``).
 HIDDEN_FILE = "<unslow: importlib _bootstrap>"
+# Dynamo, for its part, never looks into what begins like this, as it never looks into a builtin.
+STANDIN_FILE = "<frozen importlib._bootstrap: unslow>"
 
 
 def hidden(function: Any, file: str = HIDDEN_FILE) -> Any:
@@ -100,7 +102,7 @@ def disguise(cls: type) -> type:
     """Class decorator of stand-ins: an instance's ``__doc__`` and ``__module__`` are the original's, its frames do not count."""
     cls.__doc__ = property(lambda self: self.original.__doc__)  # type: ignore[assignment]
     cls.__module__ = property(lambda self: self.original.__module__)  # type: ignore[assignment]
-    hidden(cls.__call__)
+    hidden(cls.__call__, STANDIN_FILE)
     return cls
 
 
@@ -109,6 +111,9 @@ class Standin:
     # A subclass gives ``__call__`` and is decorated with ``disguise``.
 
     __slots__ = ("__name__", "__weakref__", "original")
+
+    # ``isinstance`` asks the object for its class where its type does not do: a builtin, as the original is.
+    __class__ = property(lambda self: type(self.original))  # type: ignore[assignment]
 
     def __init__(self, original: Any) -> None:
         self.original = original
@@ -150,6 +155,63 @@ class SpanStandin(Standin):
             raise
         finally:
             self.end(code)
+
+
+@disguise
+class PartStandin(Standin):
+    # A builtin that keeps the activity around it (sleeping, reading, decoding).
+
+    __slots__ = ("code", "reads", "recorder")
+
+    def __init__(self, original: Any, recorder: Recorder, code: int, reads: bool) -> None:
+        super().__init__(original)
+        self.recorder, self.code, self.reads = recorder, code, reads
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return inside_part(self.recorder, self.code, self.reads, self.original, args, kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
+
+
+def part_function(recorder: Recorder, original: Any, code: int, reads: bool) -> Any:
+    """A function that keeps the activity around it, as PartStandin does for a builtin."""
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return inside_part(recorder, code, reads, original, args, kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
+
+    return like(hidden(hook), original)
+
+
+def inside_part(recorder: Recorder, code: int, reads: bool, call: Any, args: Any, kwargs: Any) -> Any:
+    """Call inside a span; within a sample's preparation only reading and decoding are told apart, and taken off what is around."""
+    try:
+        if not recorder.quiet:
+            recorder.begin(code)
+            try:
+                return call(*args, **kwargs)
+            finally:
+                recorder.end(code)
+        if not reads:
+            return call(*args, **kwargs)
+        started, inner = clock(), recorder.inner_ns
+        recorder.begin(code)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            recorder.end(code)
+            recorder.inner_ns = inner + clock() - started
+    except BaseException as error:
+        leave(error)
+        raise
+
+
+hidden(inside_part)
 
 
 class Patches:

@@ -99,6 +99,9 @@ class Inspector:
         """In the child: nothing is being looked at."""
         self.away = False
         self.mode = None
+        hooks = self.recorder.context.get("torch")
+        if hooks is not None:
+            hooks.looking = None
 
     def leave(self) -> bool:
         """Take the mode off the stack if it is on top; else it stays there and only passes calls on."""

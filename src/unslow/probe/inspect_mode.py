@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 PROBED_VALUES = 4096  # of one tensor; enough to see a share of some per cent
 MAX_PROBES = 48  # tensors whose values are looked at in one step
 MAX_ROWS = 400
+MAX_NODES = 30_000  # of an autograd graph; walking takes about a microsecond each
 
 
 def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
@@ -25,12 +26,20 @@ def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
     class InspectedStep(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # What one step asks of the processor, seen below autograd; computes the same with the same kernels.
 
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            # The base class would wrap what follows so that its first call imports torch._dynamo: seconds that the script never asked for.
+            return False
+
         def __init__(self) -> None:
             super().__init__()  # type: ignore[no-untyped-call]
             self.counts: dict[Any, list[int]] = {}
             self.storages: dict[int, int] = {}
             self.subnormal: dict[str, list[int]] = {}
             self.embeddings: list[dict[str, Any]] = []
+            self.modules: dict[Any, list[Any]] = {}
+            self.filled: list[list[Any]] = []
+            self.nodes = 0
             self.truncated = False
             self.off = False
             self.left = max_operators
@@ -42,7 +51,11 @@ def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             before = clock()
-            result = func(*args, **(kwargs or {}))
+            try:
+                result = func(*args, **(kwargs or {}))
+            except BaseException as error:
+                error.__traceback__ = None  # under plain python no frame stands between the user's line and the operator
+                raise
             if self.off:
                 return result
             after = clock()
@@ -120,16 +133,66 @@ def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
                 return
             distinct, counts = torch.unique(indices, return_counts=True)
             most = int(read(counts.max()))
-            last = indices.reshape(-1, indices.shape[-1])[:, -1]
+            rows = indices.reshape(-1, indices.shape[-1]) if indices.dim() else indices.reshape(1, 1)
             filler = int(read(distinct[int(read(counts.argmax()))]))
+            same = rows == filler
+            ends = [(same.flip(1) if at_end else same).long().cumprod(1).sum(1) for at_end in (True, False)]
+            last = rows[:, -1]
             self.embeddings.append(
                 {
                     "rows": int(args[0].shape[0]), "width": int(args[0].shape[-1]),
                     "indices": indices.numel(), "distinct": distinct.numel(),
                     "most_common": most, "most_common_value": filler, "at_end": float(read((last == filler).float().mean())),
-                    "shape": list(indices.shape),
+                    "shape": list(indices.shape), "trailing": int(read(ends[0].sum())), "leading": int(read(ends[1].sum())),
+                    "trailing_least": int(read(ends[0].min())), "leading_least": int(read(ends[1].min())),
                 }
             )  # fmt: skip
+
+        def note_module(self, module: Any, args: Any, outermost: bool) -> None:
+            """Count the calls of each class of modules by the shape of what it is given; of sequences, how much is filler."""
+            before = clock()
+            first = next((value for value in args if isinstance(value, tensor)), None)
+            shape = tuple(first.shape) if first is not None else ()
+            cls = type(module)
+            recurrent = isinstance(module, torch.nn.RNNBase)
+            steps = None
+            if recurrent and len(shape) in (2, 3):
+                steps = shape[1] if len(shape) == 3 and module.batch_first else shape[0]
+            entry = self.modules.setdefault((cls.__name__, shape), [0, set(), recurrent, steps, cls.__module__.startswith("torch.")])
+            entry[0] += 1
+            if len(entry[1]) < 1000:
+                entry[1].add(id(module))
+            if outermost and len(self.filled) < 4 and first is not None and len(shape) == 3 and not self.off:
+                self.note_filler(first)
+            self.cost_ns += clock() - before
+
+        def note_filler(self, value: Any) -> None:
+            """Of sequences of features, how many positions at the end of a row hold nothing but zeros."""
+            if value.is_cpu and value.dtype.is_floating_point and 0 < value.numel() <= 1 << 22:
+                self.off = True  # what follows is ours
+                try:
+                    empty = (value.detach() == 0).all(-1)
+                    along = empty.flip(1).long().cumprod(1).sum(1)
+                    self.filled.append([list(value.shape), int(read(along.sum())), int(read(along.min()))])
+                finally:
+                    self.off = False
+
+        def note_graph(self, tensors: Any) -> None:
+            """Count the nodes that a backward will pass through."""
+            before = clock()
+            try:
+                roots = tensors if isinstance(tensors, (tuple, list)) else (tensors,)
+                waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+                seen = set(waiting)
+                while waiting and len(seen) < MAX_NODES:
+                    for node, _ in waiting.pop().next_functions:
+                        if node is not None and node not in seen:
+                            seen.add(node)
+                            waiting.append(node)
+                self.nodes += len(seen)
+            except Exception:
+                self.nodes = 0
+            self.cost_ns += clock() - before
 
         def operators(self) -> Any:
             rows = [[name, [list(shape) if isinstance(shape, tuple) else shape for shape in shapes], dtype, entry[0], entry[1], where]
@@ -149,6 +212,11 @@ def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
             return {
                 "operators": sum(entry[0] for entry in self.counts.values()), "kinds": len(self.counts), "operator_ns": self.operator_ns,
                 "phases": by_phase, "subnormal": self.subnormal, "embeddings": self.embeddings,
+                "nodes": self.nodes, "filled": self.filled,
+                "modules": [
+                    [name, list(shape), entry[0], len(entry[1]), entry[2], entry[3], entry[4]]
+                    for (name, shape), entry in sorted(self.modules.items(), key=lambda item: -item[1][0])[:60]
+                ],
             }  # fmt: skip
 
     return InspectedStep()

@@ -93,6 +93,8 @@ class Recorder:
         self.streams: list[Stream] = []  # never dropped, see Stream.maps
         self.on_chunk: list[Any] = []  # called with the seconds that the last chunk took: the governor
         self.experiment: Any = None
+        self.quiet = False  # what is called now belongs to what is around it (a sample's fetch, an optimizer, a loss)
+        self.inner_ns = 0  # time in spans inside what is added up as a part: not to be counted twice
         self._make_closures()
         self.import_codes: set[int] = set()
 

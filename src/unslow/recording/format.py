@@ -109,7 +109,7 @@ def _take_blobs(words: Words, blobs: _Blobs, name: str, problems: list[str]) -> 
             return keep
         if length:
             try:
-                item = msgspec.json.decode(words[position + 1 : stop].tobytes()[:length])
+                item = _item(words[position + 1 : stop].tobytes()[:length])
                 _keep(item, blobs)
             except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError, UnicodeDecodeError) as problem:
                 problems.append(f"{name}: unreadable item at word {position}: {type(problem).__name__}")
@@ -118,6 +118,14 @@ def _take_blobs(words: Words, blobs: _Blobs, name: str, problems: list[str]) -> 
         next_free = stop
     rest: Words = words[payload[:-1].cumsum() == 0]
     return rest
+
+
+def _item(payload: bytes) -> Any:
+    """One JSON item. A byte of an argument or path that is no UTF-8 was written as half a surrogate pair: it becomes a question mark."""
+    try:
+        return msgspec.json.decode(payload)
+    except msgspec.DecodeError:
+        return msgspec.json.decode(json.dumps(json.loads(payload), ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _keep(item: dict[str, Any], blobs: _Blobs) -> None:
@@ -322,7 +330,7 @@ def describe(path: Path) -> Iterator[str]:
             if value == 0:
                 continue
             try:
-                item = msgspec.json.decode(payload)
+                item = _item(payload)
                 _keep(item, blobs)
                 yield f"{'':16}{item.pop('k'):<8} {json.dumps(item, ensure_ascii=False)}"
             except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError) as problem:

@@ -27,7 +27,9 @@ _NAMES: dict[str, str] = {
     "loss_last": "last loss",
     "processes": "processes recorded",
 }
-_SKIPPED = ("machine", "rates", "optimizer", "cpu_ns", "max_rss_bytes", "unslow")
+_SKIPPED = ("machine", "rates", "optimizer", "cpu_ns", "max_rss_bytes", "unslow", "sample", "forward_backward", "step_dtypes")
+_INTERNAL = ("inputs ", "optimizer ", "loader ")
+"""Groups that rules read: what a person asks of them stands in a row of its own."""
 
 
 def rows(account: Account) -> list[tuple[str, str]]:
@@ -43,7 +45,8 @@ def rows(account: Account) -> list[tuple[str, str]]:
         found.append(("memory at most", units.size(facts["max_rss_bytes"])))
     found += _machine(facts.get("machine"), facts.get("rates"))
     known = {*_NAMES, *_SKIPPED}
-    return found + [(clean(str(name)), value(one)) for name, one in facts.items() if name not in known and value(one)]
+    more = [(str(name), value(one)) for name, one in facts.items() if name not in known and not str(name).startswith(_INTERNAL)]
+    return found + [(clean(name), text) for name, text in more if text]
 
 
 def _machine(machine: Any, rates: Any) -> list[tuple[str, str]]:

@@ -9,23 +9,27 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from unslow import __version__, units
-from unslow.account.model import Account, Activity, Finding
+from unslow.account.model import Account, Activity, Finding, Part
 from unslow.activities import WORKER, sentence
 from unslow.reports import facts as fact_rows
-from unslow.reports import words
+from unslow.reports import together, words
 from unslow.reports.colors import color
 from unslow.reports.listing import listings
 
 MAX_PARTS = 12
 MAX_LINES = 8
 MAX_LANES = 16
+MAX_CLOCKS = 8
 _HEIGHT = 100.0
 
 
 def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
     """The whole document. ``sources``: the text of the user's files by path; a file that is missing there is listed without its text."""
     large, small, always = words.table(account)
-    own = words.own_clock(account)
+    small = [row for row in small if row.ns]
+    *shares, small_share, unexplained, observer = words.shares(
+        [*(row.ns for row in large), sum(row.ns for row in small), *(row.ns for row in always)], account.wall_ns
+    )
     return template().render(
         title=_title(account),
         command=words.clean(" ".join(account.command)) if account.command else None,
@@ -35,21 +39,21 @@ def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
         figures=_figures(account),
         findings=[_finding(account, finding) for finding in account.findings if not finding.secondary],
         secondary=[_finding(account, finding) for finding in account.findings if finding.secondary],
-        rows=[_row(account, row, account.wall_ns) for row in large],
-        small=[_row(account, row, account.wall_ns) for row in small if row.ns],
-        small_sum=_sum(small, account.wall_ns),
-        small_label=words.joined(words.small_label([row for row in small if row.ns])),
-        always=[_row(account, row, account.wall_ns) for row in always],
+        healthy=account.healthy,
+        rows=[_row(account, row, account.wall_ns, share) for row, share in zip(large, shares, strict=True)],
+        small=[_row(account, row, account.wall_ns, _percent(row.ns, account.wall_ns)) for row in small],
+        small_sum=_sum(small, account.wall_ns, small_share),
+        small_label=words.joined(words.small_label(small)),
+        always=[_row(account, row, account.wall_ns, share) for row, share in zip(always, (unexplained, observer), strict=True)],
         total=_seconds(account.wall_ns, account.wall_ns),
+        total_share="100.0" if account.wall_ns else "–",
         whole=_stack([(row.name, row.ns) for row in (*large, *small, *always)], account.wall_ns),
         strip=_strip(account),
         ticks=[units.seconds(account.wall_ns * quarter / 4) if quarter else "0" for quarter in range(5)] if account.wall_ns else [],
         steps=_steps(account),
-        own=own and {
-            "place": words.interval_place(own, account.script), "count": own.count, "time": units.seconds(own.ns),
-            "rows": [_row(account, row, own.ns, own.ns) for row in own.activities if row.ns >= words.SMALL_SHARE * own.ns and row.ns],
-            "stack": _stack([(row.name, row.ns) for row in own.activities], own.ns),
-        },
+        own=_own(account),
+        clocks=_clocks(account),
+        beside=[f"{one.who}: {one.average}" for one in together.beside(account.overlapped) if one.average],
         lanes=_lanes(account),
         files=listings(account, sources or {}),
         facts=fact_rows.rows(account),
@@ -116,14 +120,43 @@ def _width(ns: int, whole: int) -> str:
     return f"{min(max(100 * ns / whole, 0.0), 100.0):.3f}" if whole else "0"
 
 
-def _row(account: Account, row: Activity, whole: int, wall: int | None = None) -> dict[str, Any]:
-    parts = [part for part in row.parts if part.ns > 0][:MAX_PARTS]
+def _own(account: Account) -> dict[str, Any] | None:
+    """The account of the interval of the script's own clock: rows that sum to it."""
+    own = words.own_clock(account)
+    if own is None:
+        return None
+    large = sorted((row for row in own.activities if row.ns >= words.SMALL_SHARE * own.ns and row.ns), key=lambda row: -row.ns)
+    small = [row for row in own.activities if row.ns and row not in large]
+    *shares, rest = words.shares([*(row.ns for row in large), sum(row.ns for row in small)], own.ns)
     return {
-        "name": row.name, "label": words.label(row.name), "sentence": _sentence(row.name), "color": color(row.name),
-        "seconds": _seconds(row.ns, wall or whole), "percent": _percent(row.ns, whole), "width": _width(row.ns, whole), "count": row.count,
+        "place": words.interval_place(own, account.script), "count": own.count, "time": units.seconds(own.ns),
+        "rows": [_row(account, row, own.ns, share) for row, share in zip(large, shares, strict=True)],
+        "small": _sum(small, own.ns, rest) if small else None, "small_label": words.joined(words.small_label(small)),
+        "total": _seconds(own.ns, own.ns), "stack": _stack([(row.name, row.ns) for row in (*large, *small)], own.ns),
+    }  # fmt: skip
+
+
+def _clocks(account: Account) -> list[tuple[str, int, str, str]]:
+    """Other intervals of the script's clocks: where, how often, how long, and what held most of each."""
+    found = []
+    for interval in account.intervals:
+        largest = max(interval.activities, key=lambda row: row.ns, default=None)
+        if interval is words.own_clock(account) or largest is None or not interval.ns:
+            continue
+        mostly = f"{words.brief(largest.name)} {units.share(largest.ns, interval.ns)}"
+        found.append((words.interval_place(interval, account.script), interval.count, units.seconds(interval.ns), mostly))
+    return found[:MAX_CLOCKS]
+
+
+def _row(account: Account, row: Activity, whole: int, share: str) -> dict[str, Any]:
+    all_parts = sorted((part for part in together.parts_of(row) if part.ns > 0), key=lambda part: -part.ns)
+    parts = all_parts[:MAX_PARTS]
+    return {
+        "name": row.name, "label": words.label(row.name), "sentence": _sentence(row.name), "plain": words.plain(row.name),
+        "color": color(row.name), "seconds": _seconds(row.ns, whole), "percent": share, "width": _width(row.ns, whole), "count": row.count,
         "each": units.seconds(row.ns / row.count) if row.count > 1 else None,
         "parts": [(words.clean(part.name), units.seconds(part.ns), part.count, _width(part.ns, row.ns)) for part in parts],
-        "more": len(row.parts) - len(parts),
+        "more": len(all_parts) - len(parts),
         "lines": [
             (f"{words.short_path(where.file, account.script)}:{where.line}", words.clean(where.function or ""), units.seconds(where.ns))
             for where in row.where[:MAX_LINES]
@@ -138,9 +171,9 @@ def _sentence(name: str) -> str:
         return "An activity that this version does not know."
 
 
-def _sum(rows: list[Activity], whole: int) -> dict[str, str]:
+def _sum(rows: list[Activity], whole: int, share: str) -> dict[str, str]:
     ns = sum(row.ns for row in rows)
-    return {"seconds": _seconds(ns, whole), "percent": _percent(ns, whole), "width": _width(ns, whole)}
+    return {"seconds": _seconds(ns, whole), "percent": share, "width": _width(ns, whole)}
 
 
 def _stack(parts: list[tuple[str, int]], whole: int) -> list[dict[str, str]]:
@@ -215,11 +248,15 @@ def _median_x(account: Account) -> str | None:
 def _lanes(account: Account) -> dict[str, Any]:
     """What each other process and thread did, as one bar each over the longest of them."""
     sums: dict[str, dict[str, int]] = {}
-    parts: dict[str, list[tuple[str, int, int]]] = {}
+    parts: dict[str, list[Part]] = {}
+    lines: dict[str, list[Part]] = {}
     for row in account.overlapped:
         mine = sums.setdefault(row.process, {})
         mine[row.name] = mine.get(row.name, 0) + row.ns
-        parts.setdefault(row.process, []).extend((part.name, part.ns, part.count) for part in row.parts)
+        parts.setdefault(row.process, []).extend(row.parts)
+        lines.setdefault(row.process, []).extend(
+            Part(f"{words.short_path(where.file, account.script)}:{where.line}", where.ns, 1) for where in row.where
+        )
     longest = max((sum(work.values()) for work in sums.values()), default=0)
     names: dict[str, int] = {}
     lanes = []
@@ -229,7 +266,7 @@ def _lanes(account: Account) -> dict[str, Any]:
             names[name] = names.get(name, 0) + ns
         worker = process.startswith("worker")
         done = sorted(((name, ns) for name, ns in work.items() if ns > 0), key=lambda one: -one[1])
-        largest = sorted(parts[process], key=lambda part: -part[1])[:6]
+        made_of = [part for part in together.merged(parts[process])[:6] if part.ns]
         lanes.append(
             {
                 "name": words.clean(process),
@@ -239,7 +276,8 @@ def _lanes(account: Account) -> dict[str, Any]:
                     for name, ns in done
                 ],
                 "work": ", ".join(f"{words.clean(name)} {units.seconds(ns)}" for name, ns in done),
-                "parts": [(words.clean(name), units.seconds(ns), count) for name, ns, count in largest if ns > 0],
+                "parts": [(words.clean(part.name), units.seconds(part.ns), part.count) for part in made_of],
+                "lines": [(line.name, units.seconds(line.ns)) for line in together.merged(lines[process])[:3] if line.ns],
             }
         )
     workers = any(process.startswith("worker") for process in sums)

@@ -6,7 +6,7 @@ import re
 
 from unslow import units
 from unslow.account.model import Account, Activity
-from unslow.reports import words
+from unslow.reports import together, words
 
 MAX_LINES = 5
 
@@ -28,17 +28,14 @@ def _table(account: Account) -> str:
     decimals = words.digits(account.wall_ns)
     lines = ["| where the time went | s | % | where |", "|---|--:|--:|---|"]
 
-    def add(name: str, ns: int, where: str = "", mark: str = "") -> None:
-        share = f"{100 * ns / account.wall_ns:.1f}" if account.wall_ns else "-"
-        lines.append(f"| {mark}{_text(name)}{mark} | {mark}{ns / units.SECOND:.{decimals}f}{mark} | {mark}{share}{mark} | {where} |")
-
-    for row in large:
-        add(words.label(row.name), row.ns, _where(account, row))
+    rows = [(words.label(row.name), row.ns, _where(account, row)) for row in large]
     if any(row.ns for row in small):
-        add(words.small_label([row for row in small if row.ns]), sum(row.ns for row in small))
-    for row in always:
-        add(words.label(row.name), row.ns)
-    add("total", account.wall_ns, mark="**")
+        rows.append((words.small_label([row for row in small if row.ns]), sum(row.ns for row in small), ""))
+    rows += [(words.label(row.name), row.ns, "") for row in always]
+    for (name, ns, where), share in zip(rows, words.shares([ns for _, ns, _ in rows], account.wall_ns), strict=True):
+        lines.append(f"| {_text(name)} | {ns / units.SECOND:.{decimals}f} | {share} | {where} |")
+    whole = "**100.0**" if account.wall_ns else "**-**"
+    lines.append(f"| **total** | **{account.wall_ns / units.SECOND:.{decimals}f}** | {whole} |  |")
     return "\n".join(lines)
 
 
@@ -67,13 +64,14 @@ def _notes(account: Account) -> str:
     own = words.own_clock(account)
     if own is not None:
         largest = [row for row in sorted(own.activities, key=lambda row: -row.ns) if row.ns >= 0.01 * own.ns][:4]
-        said = ", ".join(f"{words.label(row.name)} {units.seconds(row.ns)}" for row in largest)
+        said = ", ".join(f"{words.brief(row.name)} {units.seconds(row.ns)}" for row in largest)
         place = _code(words.interval_place(own, account.script))
         lines.append(f"- The script's own clock ({place}) says {units.seconds(own.ns)}: {_text(said)}")
-    for who in words.beside(account.overlapped):
+    for who in together.beside(account.overlapped):
         if who.ns >= words.SMALL_SHARE * account.wall_ns:
             work = ", ".join(f"{name} {units.seconds(ns)}" for name, ns in who.work[:5])
-            lines.append(f"- At the same time, {who.who}: {_text(work)}")
+            average = f" ({who.average})" if who.average else ""
+            lines.append(f"- At the same time, {_text(who.who + average)}: {_text(work)}")
     known = [str(account.facts[name]) for name in ("framework", "torch", "device") if account.facts.get(name)]
     if known:
         lines.append(f"- {_text(', '.join(known))}")

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from unslow.account.model import Account, Segment
-from unslow.reports.words import clean, label
+from unslow.account.model import Account, Interval, Segment
+from unslow.reports.words import clean, interval_place, label
 
 MAIN = 1
 
@@ -33,7 +33,12 @@ def render(account: Account) -> str:
                 sums[row.name] = sums.get(row.name, 0) + row.ns
         events += [_counter(number, name, ns, time) for name, ns in sums.items() for time in (0, account.wall_ns)]
     totals = {row.name: row.ns / 1e9 for row in account.activities}
-    document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"seconds": totals, "wall_s": account.wall_ns / 1e9}}
+    other = {
+        "seconds": totals,
+        "wall_s": account.wall_ns / 1e9,
+        "clocks": [_clock(interval, account.script) for interval in account.intervals],
+    }
+    document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}
     return msgspec.json.encode(document).decode() + "\n"
 
 
@@ -42,6 +47,12 @@ def _slice(segment: Segment) -> dict[str, Any]:
         "name": segment.activity, "cat": segment.activity.split(".")[0], "ph": "X", "pid": MAIN, "tid": MAIN,
         "ts": segment.start_ns / 1000, "dur": (segment.end_ns - segment.start_ns) / 1000, "args": {"what": label(segment.activity)},
     }  # fmt: skip
+
+
+def _clock(interval: Interval, script: str | None) -> dict[str, Any]:
+    """An interval of the script's own clock: a sum over all its turns, without a place in time."""
+    seconds = {row.name: row.ns / 1e9 for row in interval.activities}
+    return {"where": interval_place(interval, script), "times": interval.count, "s": interval.ns / 1e9, "seconds": seconds}
 
 
 def _counter(pid: int, name: str, ns: int, time: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from unslow import units
 from unslow.account.model import Account, Activity, Finding
-from unslow.reports import words
+from unslow.reports import together, words
 
 MAX_FINDINGS = 3
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -100,18 +100,19 @@ def _account(page: _Page, account: Account) -> None:
     number_width = max(7, len(f"{account.wall_ns / units.SECOND:.{decimals}f}"))
     bar_width = max(0, min(page.width - name_width - number_width - 14, _MAX_BARS))
     longest = max((ns for _, ns, _ in rows), default=0)
+    shares = words.shares([ns for _, ns, _ in rows], account.wall_ns)
 
-    def line(name: str, ns: int, bar: str, style: str) -> None:
-        share = f"{100 * ns / account.wall_ns:.1f}" if account.wall_ns else "-"
-        text = f"  {name}{' ' * (name_width - cell_len(name))} {ns / units.SECOND:>{number_width}.{decimals}f} {share:>6}"
+    def line(name: str, time: str, share: str, bar: str, style: str) -> None:
+        text = f"  {name}{' ' * (name_width - cell_len(name))} {time:>{number_width}} {share:>6}"
         page.add((text, style), (f"  {bar}", "cyan") if bar else ("", ""))
 
-    page.add((f"  {'where the time went':<{name_width}} {'s':>{number_width}} {'%':>6}", "dim"))
-    for name, ns, row in rows:
-        line(name, ns, _bar(ns, longest, bar_width), "bold" if row is not None and ns == longest else "")
+    line("where the time went", "s", "%", "", "dim")
+    for (name, ns, row), share in zip(rows, shares, strict=True):
+        style = "bold" if row is not None and ns == longest else ""
+        line(name, f"{ns / units.SECOND:.{decimals}f}", share, _bar(ns, longest, bar_width), style)
         if row is not None and ns >= _DETAILED_SHARE * account.wall_ns:
-            _details(page, account, row, name_width + number_width + 10)
-    line("total", account.wall_ns, "", "bold")
+            _details(page, account, row, name_width + number_width - 1, decimals)
+    line("total", f"{account.wall_ns / units.SECOND:.{decimals}f}", "100.0" if account.wall_ns else "-", "", "bold")
 
 
 def _bar(ns: int, longest: int, width: int) -> str:
@@ -119,22 +120,22 @@ def _bar(ns: int, longest: int, width: int) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
-def _details(page: _Page, account: Account, row: Activity, width: int) -> None:
-    """Under a large row: its largest named parts, and the user's own lines."""
-    page_width = page.width - 2
-    parts = [part for part in row.parts if part.ns >= 0.05 * row.ns and part.name != "in the script"][:3]
+def _details(page: _Page, account: Account, row: Activity, width: int, decimals: int) -> None:
+    """Under a large row: what it is, its largest named parts, and the user's own lines with their seconds in the same column."""
+    meaning = words.plain(row.name)
+    if meaning:
+        page.add((f"    {_cut(meaning, page.width - 4)}", "dim italic"))
+    parts = [part for part in together.parts_of(row) if part.ns >= 0.05 * row.ns and part.name != "in the script"][:3]
     # A single part that is the whole row only says the row's name again.
     if parts and parts[0].ns < 0.95 * row.ns:
         text = ", ".join(f"{words.clean(part.name)} {units.seconds(part.ns)}" for part in parts)
-        page.add((f"    {_cut(text, page_width - 4)}", "dim"))
-    lines = [where for where in row.where if where.ns >= 0.05 * row.ns][:2]
-    for where in lines:
-        at = f"{words.short_path(where.file, account.script)}:{where.line}"
-        time = units.seconds(where.ns)
-        function = f"  {words.clean(where.function)}" if where.function and where.function != "<module>" else ""
-        room = max(width - 6 - len(time), 24)
-        place = _cut_front(at + function, room)
-        page.add((f"    {place}{' ' * (room - cell_len(place))}  {time}", "dim"))
+        page.add((f"    {_cut(f'of it: {text}', page.width - 4)}", "dim"))
+    for where in [where for where in row.where if where.ns >= 0.05 * row.ns][:2]:
+        time = f"{where.ns / units.SECOND:.{decimals}f}"
+        room = width - len(time) - 2
+        place = _cut_front(f"{words.short_path(where.file, account.script)}:{where.line}", room)
+        function = f"  in {words.clean(where.function)}" if where.function and where.function != "<module>" else ""
+        page.add((_cut(f"    {place}{' ' * (room - cell_len(place))} {time}{' ' * 7 if function else ''}{function}", page.width), "dim"))
 
 
 def _cut(text: str, width: int) -> str:
@@ -152,7 +153,7 @@ def _cut_front(text: str, width: int) -> str:
 
 
 def _findings(page: _Page, account: Account) -> None:
-    page.add(("  why", "dim"))
+    page.add(("  what could still be better, by little" if account.healthy else "  why", "dim"))
     primary = [finding for finding in account.findings if not finding.secondary]
     for number, finding in enumerate(primary[:MAX_FINDINGS], 1):
         _finding(page, account, number, finding)
@@ -187,20 +188,32 @@ def _notes(page: _Page, account: Account) -> None:
     if own is not None:
         times = f", {own.count} times" if own.count > 1 else ""
         largest = [row for row in sorted(own.activities, key=lambda row: -row.ns) if row.ns >= 0.01 * own.ns][:4]
-        decimals = words.digits(own.ns) if own.ns < units.SECOND else words.digits(own.ns) + (own.ns < 100 * units.SECOND)
-        said = ", ".join(f"{words.label(row.name)} {row.ns / units.SECOND:.{words.digits(own.ns)}f}" for row in largest)
+        decimals = words.digits(own.ns) + (units.SECOND <= own.ns < 100 * units.SECOND)
+        said = ", ".join(f"{words.brief(row.name)} {row.ns / units.SECOND:.{words.digits(own.ns)}f}" for row in largest)
         place = words.interval_place(own, account.script)
         page.entry("your own clock", f"({place}{times}) says {own.ns / units.SECOND:.{decimals}f} s: {said}")
-    for who in words.beside(account.overlapped):
+    for who in together.beside(account.overlapped):
         if who.ns < words.SMALL_SHARE * account.wall_ns:
             continue
-        work = ", ".join(f"{name} {units.seconds(ns)}" for name, ns in who.work[:5] if ns >= 0.01 * who.ns)
-        page.entry("at the same time", f"{who.who}: {work}")
+        average = f" ({who.average})" if who.average else ""
+        page.entry("at the same time", f"{who.who}{average}: {', '.join(_work(who))}")
+
+
+def _work(who: together.Beside) -> list[str]:
+    """``transform 28.2 s (mostly ToTensor)``, largest first; waiting is always told."""
+    said = []
+    for name, ns in [item for item in who.work if item[1] >= 0.01 * who.ns][:5]:
+        part = who.largest.get(name) if name in ("transform", "decode") else None
+        mostly = f" (mostly {_cut(words.clean(part.name), 30)})" if part is not None and part.ns >= 0.5 * ns else ""
+        said.append(f"{words.clean(name)} {units.seconds(ns)}{mostly}")
+    if who.idle_ns and not any(one.startswith("idle ") for one in said):
+        said.append(f"idle {units.seconds(who.idle_ns)}")
+    return said
 
 
 def _not_measured(page: _Page, account: Account) -> None:
     for number, item in enumerate(account.not_measured[:4]):
-        page.entry("not measured" if number == 0 else "", _cut(f"{item.what}: {item.why}", 240), "yellow")
+        page.entry("not measured" if number == 0 else "", _cut(f"{item.what}: {item.why}", 150), "yellow")
     if len(account.not_measured) > 4:
         page.entry("", f"and {len(account.not_measured) - 4} more, in the report", "yellow")
 
@@ -211,7 +224,10 @@ def _next(page: _Page, account: Account, folder: Path | None) -> None:
     if folder is not None and (folder / "report.html").exists():
         page.lines.append(Text(f"  the whole story: {words.clean(_near(folder / 'report.html'))}", "cyan"))
     large, _, _ = words.table(account)
-    if large:
+    main = next((finding for finding in account.findings if not finding.secondary), None)
+    if main is not None and not account.healthy:
+        page.paragraph(f"  about this cause: unslow explain {main.cause}", "dim", indent="    ")
+    elif large:
         page.lines.append(Text(f"  what a row means: unslow explain {large[0].name}", "dim"))
 
 

@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass
 
 from unslow import units
-from unslow.account.model import Account, Activity, Interval, Overlapped
+from unslow.account.model import Account, Activity, Interval
 from unslow.activities import EVALUATE
 
 LABELS: dict[str, str] = {
@@ -30,7 +30,10 @@ LABELS: dict[str, str] = {
     "evaluate": "evaluation: the script",
     "gc": "garbage collector",
     "script": "the script's own Python",
-    "teardown": "ending",
+    "teardown": "ending: after the last line",
+    "zero_grad": "clearing the gradients",
+    "checkpoint": "saving",
+    "logging": "printing and logging",
     "observer": "observer (unslow itself)",
 }
 """How a row is called in print; a name that is missing here is called by its own name."""
@@ -79,6 +82,34 @@ _SINGLES: dict[str, str] = {
 }
 TRAINING_PHRASE = "the training steps themselves"
 
+_PLAIN: dict[str, str] = {
+    "startup.interpreter": "before the first line of the script",
+    "startup.import": "Python loads what the script imports",
+    "startup.device": "the device is made ready for its first use",
+    "setup": "the script's code before its first step",
+    "compile": "the model is turned into a faster program",
+    "data.workers": "worker processes are started and stopped",
+    "data.wait": "training stands still until a batch arrives",
+    "data.sample": "it is decided which samples come next",
+    "data.fetch": "samples are read; training waits",
+    "data.transform": "samples are transformed; training waits",
+    "data.collate": "samples are put together; training waits",
+    "transfer.to_device": "tensors are copied to the device",
+    "transfer.to_host": "tensors are copied back from the device",
+    "forward": "the model computes its answers",
+    "loss": "the answers are compared with the targets",
+    "backward": "the gradients are computed",
+    "optimizer": "the parameters are updated",
+    "step": "whole training steps, each run as one program",
+    "sync": "Python waits until the device has finished",
+    "comm": "values go to and from the other ranks",
+    "evaluate": "the script's own code around validation",
+    "gc": "Python looks for objects no longer in use",
+    "script": "lines of the script between the other rows",
+    "teardown": "Python cleans up and the process goes away",
+    "unexplained": "nothing recorded says what this was",
+}
+
 SMALL_SHARE = 0.005
 """Rows below half a per cent of the wall are printed as one."""
 
@@ -100,10 +131,31 @@ def label(name: str) -> str:
     return LABELS.get(name, name)
 
 
+def brief(name: str) -> str:
+    """``waiting for workers``: the row ``name`` inside a sentence."""
+    text = label(name).removeprefix("data: ")
+    return text.split(": ")[0] if name in ("setup", "teardown") else text
+
+
+def plain(name: str) -> str:
+    """What happens during the row ``name``, for someone who has never seen a training from inside; nothing where its label says it."""
+    text = _PLAIN.get(name.removeprefix(EVALUATE), "")
+    return text.replace("training", "validation") if name.startswith(EVALUATE) else text
+
+
+def shares(values: list[int], whole: int) -> list[str]:
+    """Per cent of ``whole`` with one decimal; values that sum to it are printed so that they sum to 100.0."""
+    if not whole:
+        return ["-"] * len(values)
+    return [f"{one / 10:.1f}" for one in units.apportion(values, round(1000 * sum(values) / whole))]
+
+
 def verdict(account: Account) -> str:
     """The first sentence: how long it was, and what most of it went into. Says why only where a finding says why."""
     wall = units.seconds(account.wall_ns)
     main = next((finding for finding in account.findings if not finding.secondary), None)
+    if account.healthy:
+        return f"{wall}, and nothing is wrong here: no change was found that would make it more than 1.15x faster.{_largest(account)}"
     if main is not None:
         return f"{wall}, of which {_amount(main.ns, account.wall_ns)} went into this: {main.title.rstrip('.')}."
     found = groups(account)
@@ -119,6 +171,11 @@ def verdict(account: Account) -> str:
     if not first.training and second is not None:
         return f"{text}; {second.phrase} took {_amount(second.ns, account.wall_ns)}."
     return f"{text}."
+
+
+def _largest(account: Account) -> str:
+    found = groups(account)
+    return f" Most of it, {_amount(found[0].ns, account.wall_ns)}, went into {found[0].phrase}." if found and found[0].ns > 0 else ""
 
 
 def _amount(ns: int, wall_ns: int) -> str:
@@ -150,9 +207,9 @@ def _group_of(name: str) -> str:
 
 
 def table(account: Account) -> tuple[list[Activity], list[Activity], list[Activity]]:
-    """Rows to print, rows too small to print each, and the two that always stand last. Together they are all rows."""
+    """Rows to print, largest first, rows too small to print each, and the two that always stand last. Together they are all rows."""
     always = [row for row in account.activities if row.name in ("unexplained", "observer")]
-    others = [row for row in account.activities if row not in always]
+    others = sorted((row for row in account.activities if row not in always), key=lambda row: -row.ns)
     large = [row for row in others if row.ns >= SMALL_SHARE * account.wall_ns and row.ns]
     return large, [row for row in others if row not in large], sorted(always, key=lambda row: row.name == "observer")
 
@@ -213,40 +270,6 @@ def step_counts(account: Account) -> str:
     if steps.epochs:
         text += f" in {steps.epochs} epoch{'s' if steps.epochs != 1 else ''}"
     return text
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What one kind of process or thread did beside the main thread, summed by kind of work."""
-
-    who: str
-    number: int
-    ns: int
-    work: tuple[tuple[str, int], ...]
-
-
-def beside(rows: tuple[Overlapped, ...]) -> list[Beside]:
-    """Overlapped work put together: all loader workers, all other threads, all child processes."""
-    kinds: dict[str, list[Overlapped]] = {}
-    for row in rows:
-        kinds.setdefault(row.process.split(" ")[0], []).append(row)
-    found = []
-    for kind, name in (("worker", "loader worker"), ("thread", "other thread"), ("process", "child process")):
-        mine = kinds.pop(kind, [])
-        if mine:
-            found.append(_beside(name, mine))
-    rest = [row for mine in kinds.values() for row in mine]
-    return found + ([_beside("other process", rest)] if rest else [])
-
-
-def _beside(name: str, rows: list[Overlapped]) -> Beside:
-    number = len({row.process for row in rows})
-    plural = name if number == 1 else name + ("es" if name.endswith("s") else "s")
-    sums: dict[str, int] = {}
-    for row in rows:
-        sums[row.name] = sums.get(row.name, 0) + row.ns
-    work = tuple(sorted(sums.items(), key=lambda item: -item[1]))
-    return Beside(f"{number} {plural}", number, sum(sums.values()), work)
 
 
 def short_path(file: str, script: str | None = None) -> str:

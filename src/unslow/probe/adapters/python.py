@@ -9,7 +9,7 @@ import time
 from types import FrameType, FunctionType
 
 from .. import files
-from ..hooks import Patches, SpanStandin, Standin, disguise, hidden, span_function
+from ..hooks import PartStandin, Patches, SpanStandin, Standin, disguise, hidden, part_function, span_function
 from ..recorder import Recorder
 
 TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
@@ -141,6 +141,9 @@ def _hook_call(
     code = recorder.define("span", activity, label, None, **attributes)
 
     def make(original: Any) -> Any:
+        if activity is None:
+            kind = part_function if isinstance(original, FunctionType) else PartStandin
+            return kind(recorder, original, code, otherwise == "data.fetch")
         if isinstance(original, FunctionType):
             # ``logging`` looks for the frame that called it by the folder of each frame's file: there we must lie in it.
             inside = {"file": original.__code__.co_filename} if label == "logging" else {}

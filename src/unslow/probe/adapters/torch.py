@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from _thread import get_ident
 from _weakref import ref
 from types import CodeType, FunctionType
 
 from .. import files
-from ..hooks import Patches, hidden, leave, like, on_hidden, span_function
+from ..hooks import Patches, hidden, leave, like, on_hidden, part_function, redo, span_function
 from ..recorder import Recorder, clock
 from . import torch_data
-from .torch_data import fetching, note_part
+from .torch_data import fetching, holds_others, note_part
 
 TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ LOSSES = (
     "hinge_embedding_loss", "multilabel_margin_loss", "soft_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss",
     "multi_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss", "linear_cross_entropy",
 )  # fmt: skip
-TO_HOST = ("item", "tolist", "cpu", "numpy", "__array__", "__float__", "__int__", "__bool__", "__index__")
+TO_HOST = ("item", "tolist", "cpu", "numpy")
+# Without an accelerator nothing moves, and a hook here would show: torch warns about some of these from C, naming the frame that called.
+TO_HOST_IMPLICITLY = ("__array__", "__float__", "__int__", "__bool__", "__index__")
+MOVES = ("to", "cuda")
 # Calls that change how everything after them runs: kept as facts with the user's line.
 SETTINGS = (
     ("torch", "set_num_threads"), ("torch", "set_num_interop_threads"), ("torch", "set_flush_denormal"), ("torch", "set_default_dtype"),
@@ -72,7 +76,8 @@ class Fingerprints:
             tensor = next((value for value in args if getattr(value, "is_cpu", False) and value.dim() > 0 and value.numel() > 0), None)
             if tensor is None or tensor.shape[0] == 0:
                 return
-            row = tensor.detach()[0].reshape(-1)[:64]
+            row = tensor.detach()[0].reshape(-1)
+            row = row[:: max(row.numel() // 64, 1)][:64]  # spread out: the border of an image is the same in all
             self.rows.append((step, hash(tuple(row.tolist())) & 0xFFFFFFFF))
         except Exception as problem:
             self.open = False
@@ -110,6 +115,7 @@ class Torch:
         compiler = getattr(torch, "compiler", None)
         self.tracing = getattr(compiler, "is_dynamo_compiling", None) or (lambda: False)
         self.inspector: Any = None
+        self.looking: Any = None  # the mode of the step that is being inspected, or None
 
     def phase(self) -> str:
         """Which part of a step runs now: what an inspected step books its operators to."""
@@ -119,7 +125,7 @@ class Torch:
             return "forward"
         if fetching.thread:
             return "data"
-        return "optimizer" if fetching.quiet else "script"
+        return "optimizer" if self.recorder.quiet else "script"
 
     # Modules ----------------------------------------------------------------------------------------------------------------
 
@@ -141,19 +147,24 @@ class Torch:
             try:
                 if shared.owner == me:
                     return original(self, *args, **kwargs)
+                if shared.owner == -me:  # as above, in a step that is being inspected
+                    shared.note_module(self, args)
+                    return original(self, *args, **kwargs)
                 if fetching.thread == me:
                     if fetching.inside or not fetching.look:
+                        return original(self, *args, **kwargs)
+                    if holds_others(self):
                         return original(self, *args, **kwargs)
                     code = part_codes.get(id(type(self)))
                     if code is None:
                         forget_with(type(self), part_codes, id(type(self)))
                         code = part_codes[id(type(self))] = recorder.define("part", "data.transform", type(self).__name__)
                     fetching.inside = True
-                    started = clock()
+                    started, inner = clock(), recorder.inner_ns
                     try:
                         return original(self, *args, **kwargs)
                     finally:
-                        note_part(recorder, code, clock() - started)
+                        note_part(recorder, code, started, inner)
                         fetching.inside = False
                 if (tracing_state is not None and tracing_state() is not None) or (functorch is not None and functorch() is not None):
                     return original(self, *args, **kwargs)
@@ -165,14 +176,18 @@ class Torch:
                     return shared.first_call(codes, key, original, self, args, kwargs)
                 if shared.fingerprints.open and key[2] and code not in loss_codes:
                     shared.fingerprints.note(shared.steps, args)
-                shared.owner = me
-                fetching.quiet = code in loss_codes
+                if shared.looking is None:
+                    shared.owner = me
+                else:
+                    shared.owner = -me
+                    shared.note_module(self, args, outermost=True)
+                recorder.quiet = code in loss_codes
                 begin(code)
                 try:
                     return original(self, *args, **kwargs)
                 finally:
                     end(code)
-                    fetching.quiet = False
+                    recorder.quiet = False
                     shared.owner = 0
             except BaseException as error:
                 leave(error)
@@ -216,6 +231,16 @@ class Torch:
             self.recorder.warn("kind of module", problem)
         return result
 
+    def note_module(self, module: Any, args: tuple[Any, ...], outermost: bool = False) -> None:
+        """In an inspected step: which modules are called how often, with what."""
+        mode = self.looking
+        if mode is not None:
+            try:
+                mode.note_module(module, args, outermost)
+            except Exception as problem:
+                self.looking = None
+                self.recorder.warn("calls of modules", problem)
+
     # Losses, gradients ------------------------------------------------------------------------------------------------------
 
     def traced_function(self, activity: str, name: str) -> Any:
@@ -233,13 +258,13 @@ class Torch:
 
         def make(original: Any) -> Any:
             code = self.recorder.define("span", "loss", name)
-            begin, end, tracing = self.recorder.begin, self.recorder.end, self.tracing
+            recorder, begin, end, tracing = self.recorder, self.recorder.begin, self.recorder.end, self.tracing
 
             def loss(*args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return original(*args, **kwargs)
                 try:
-                    if fetching.quiet:
+                    if recorder.quiet:
                         return original(*args, **kwargs)
                     begin(code)
                     try:
@@ -266,6 +291,8 @@ class Torch:
             if tracing():
                 return original(tensors, grad_tensors, retain_graph, *args, **kwargs)
             code = plain
+            if shared.looking is not None:
+                shared.looking.note_graph(tensors)
             if retain_graph or shared.losses < 3:
                 try:
                     if retain_graph:
@@ -285,6 +312,8 @@ class Torch:
                 shared.losses += 1
                 if shared.losses & 63 == 1 or shared.losses < 8:
                     shared.note_loss(tensors)
+                if not shared.optimizer_count and shared.losses >= shared.next_look:
+                    shared.after_step(None)  # the script updates its parameters by itself
 
         return like(hidden(backward), original)
 
@@ -321,6 +350,8 @@ class Torch:
     def hook_step(self, optimizer: Any) -> None:
         """Number this optimizer; hook ``step`` where its class defines it, once."""
         self.optimizer_count += 1
+        if not self.steps:
+            self.next_look = 1
         name = f"{type(optimizer).__name__} {self.optimizer_count}"
         self.optimizers[id(optimizer)] = self.recorder.define("span", "optimizer", name, files.site(3), step=True)
         for cls in type(optimizer).__mro__:
@@ -345,7 +376,7 @@ class Torch:
                     leave(error)
                     raise
             code = codes.get(id(self), unknown)
-            fetching.quiet = not args and not kwargs  # with a closure, the closure's own forward and loss are told apart
+            recorder.quiet = not args and not kwargs  # with a closure, the closure's own forward and loss are told apart
             begin(code)
             try:
                 return original(self, *args, **kwargs)
@@ -354,7 +385,7 @@ class Torch:
                 raise
             finally:
                 end(code)
-                fetching.quiet = False
+                recorder.quiet = False
                 shared.steps += 1
                 step_done()
                 if shared.steps >= shared.next_look:
@@ -365,20 +396,25 @@ class Torch:
         return hook
 
     def after_step(self, optimizer: Any) -> None:
-        """The first steps leave facts, a few are inspected; called at the end of each step that ``next_look`` asks for."""
+        """The first steps leave facts, a few are inspected; called at the end of each step that ``next_look`` asks for.
+
+        ``optimizer`` is None where the script has none: then a backward ends a step.
+        """
         recorder = self.recorder
         try:
-            if self.steps == 1:
+            count = self.steps or self.losses
+            if count == 1:
                 self.facts()
-            if id(optimizer) in self.optimizers and self.steps <= 8:
+            if id(optimizer) in self.optimizers and count <= 8:
                 self.optimizer_facts(optimizer)
             inspector = self.inspector
             if inspector is not None:
-                inspector.after_step(self.steps)
-            self.next_look = self.steps + 1 if self.steps < 8 or inspector is None else inspector.next_look(self.steps)
+                inspector.after_step(count)
+                self.looking = inspector.mode
+            self.next_look = count + 1 if count < 8 or inspector is None else inspector.next_look(count)
         except Exception as problem:
             recorder.warn("after a step", problem)
-            self.inspector = None
+            self.inspector = self.looking = None
             self.next_look = 1 << 62
 
     def facts(self) -> None:
@@ -418,13 +454,13 @@ class Torch:
 
         def make(original: Any) -> Any:
             code = self.recorder.define("span", "transfer.to_host", name)
-            begin, end, tracing, call = self.recorder.begin, self.recorder.end, self.tracing, original
+            recorder, begin, end, tracing, call = self.recorder, self.recorder.begin, self.recorder.end, self.tracing, original
 
             def read(self: Any, *args: Any, **kwargs: Any) -> Any:
                 if tracing():
                     return call(self, *args, **kwargs)
                 try:
-                    if fetching.quiet:
+                    if recorder.quiet:
                         return call(self, *args, **kwargs)
                     begin(code)
                     try:
@@ -447,7 +483,7 @@ class Torch:
             moved = self.recorder.define("span", "transfer.to_device", name)
             back = self.recorder.define("span", "transfer.to_host", name)
             stays = self.recorder.define("span", None, f"{name} on the host", None, otherwise="script", setup=True)
-            begin, end, tracing, call = self.recorder.begin, self.recorder.end, self.tracing, original
+            recorder, begin, end, tracing, call = self.recorder, self.recorder.begin, self.recorder.end, self.tracing, original
             device_module = getattr(self.torch, "cuda", None)
             ready = getattr(device_module, "is_initialized", None) or (lambda: False)
 
@@ -455,7 +491,7 @@ class Torch:
                 if tracing():
                     return call(self, *args, **kwargs)
                 try:
-                    if fetching.quiet:
+                    if recorder.quiet:
                         return call(self, *args, **kwargs)
                     if self.is_cpu:
                         code = moved if name == "cuda" or ready() else stays
@@ -473,6 +509,22 @@ class Torch:
             return like(hidden(move), original)
 
         return make
+
+    def traced_entry(self, original: Any) -> Any:
+        """``torch.jit.trace``: reads of tensors go straight through while it looks, its warnings must name the user's line."""
+        patches = self.patches
+
+        def trace(*args: Any, **kwargs: Any) -> Any:
+            undone = [entry for name in (*TO_HOST, *TO_HOST_IMPLICITLY, *MOVES) for entry in patches.undo(only=name)]
+            try:
+                return original(*args, **kwargs)
+            except BaseException as error:
+                leave(error)
+                raise
+            finally:
+                redo(undone)
+
+        return like(hidden(trace), original)
 
     # Evaluation -------------------------------------------------------------------------------------------------------------
 
@@ -600,6 +652,9 @@ class Torch:
         return like(hidden(install_callbacks), original)
 
 
+hidden(Torch.first_call)  # it stands between a module and its caller, as the hook does
+
+
 def seen_through(hook: Any, original: Any) -> Any:
     """Both TorchScript and Dynamo know this pair of names and go straight to the original."""
     hook.__script_if_tracing_wrapper = True
@@ -650,16 +705,19 @@ def install(recorder: Recorder, torch: Any) -> None:
     scheduler = getattr(torch.optim.lr_scheduler, "LRScheduler", None)
     if scheduler is not None:
         patches.replace(scheduler, "step", hooks.traced_function("optimizer", "learning-rate schedule"))
-    for name in TO_HOST:
+    accelerator = accelerator_visible()
+    for name in (*TO_HOST, *TO_HOST_IMPLICITLY) if accelerator else TO_HOST:
         patches.replace(tensor, name, hooks.to_host(name))
-    for name in ("to", "cuda"):
+    for name in MOVES if accelerator else ():
         patches.replace(tensor, name, hooks.to_device(name))
     for cls, label in ((torch.no_grad, "no_grad"), (torch.inference_mode, "no_grad")):
         patches.replace(cls, "__enter__", hooks.region(f"{label}.enter"))
         patches.replace(cls, "__exit__", hooks.region(f"{label}.exit"))
     patches.replace(torch, "save", lambda original: span_function(recorder, original, recorder.define("span", "checkpoint", "torch.save")))
     reading = recorder.define("span", None, "read torch file", None, otherwise="data.fetch", setup=True)
-    patches.replace(torch, "load", lambda original: span_function(recorder, original, reading))
+    patches.replace(torch, "load", lambda original: part_function(recorder, original, reading, True))
+    for name in ("trace", "trace_module"):
+        patches.replace(torch.jit, name, hooks.traced_entry)
     for module_name, name in SETTINGS:
         module = sys.modules[module_name]
         if hasattr(module, name):
@@ -678,6 +736,17 @@ def install(recorder: Recorder, torch: Any) -> None:
     from ..inspect import Inspector
 
     hooks.inspector = Inspector(recorder, torch)
+
+
+def accelerator_visible() -> bool:
+    """Whether there is a device beside the processor; asks no driver, so that none is started."""
+    if sys.platform == "darwin":
+        return True
+    try:
+        devices = os.listdir("/dev")
+    except OSError:
+        return False
+    return any(name == "kfd" or (name.startswith("nvidia") and name[6:].isdigit()) or name == "dxg" for name in devices)
 
 
 def skip_own_frames(recorder: Recorder, eval_frame: Any) -> None:

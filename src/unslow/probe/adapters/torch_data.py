@@ -28,15 +28,12 @@ _patches: Patches | None = None
 
 class Fetching:
     """Whether this process is fetching a batch now, in which thread, and what is known of its samples.
-
-    ``quiet``: what is called now belongs to what is around it (a sample's fetch, an optimizer, a loss) and is not told apart.
     """
 
-    __slots__ = ("batches", "inside", "look", "per_sample_ns", "quiet", "shares", "thread", "took")
+    __slots__ = ("batches", "inside", "look", "per_sample_ns", "shares", "thread", "took")
 
     def __init__(self) -> None:
         self.thread = 0
-        self.quiet = False
         self.inside = False
         self.look = True
         self.batches = 0
@@ -232,7 +229,7 @@ class Loaders:
             begin(code)
             if here and not fetching.thread:
                 fetching.thread = ident()
-                fetching.quiet = True
+                recorder.quiet = True
             else:
                 here = False
             try:
@@ -243,7 +240,7 @@ class Loaders:
             finally:
                 if here:
                     fetching.thread = 0
-                    fetching.quiet = fetching.inside = False
+                    recorder.quiet = fetching.inside = False
                     if fetching.shares:
                         settle(recorder)
                 end(code)
@@ -277,7 +274,7 @@ class Loaders:
             outermost = not fetching.thread
             if outermost:
                 fetching.thread = get_ident()
-                fetching.quiet = True
+                recorder.quiet = True
                 begin(code)
             if look:
                 fetching.shares.clear()
@@ -293,7 +290,7 @@ class Loaders:
                     fetching.per_sample_ns = fetching.took // max(_length(possibly_batched_index), 1)
                 if outermost:
                     fetching.thread = 0
-                    fetching.quiet = fetching.inside = False
+                    recorder.quiet = fetching.inside = False
                     if fetching.shares:
                         settle(recorder)
                     end(code)
@@ -357,7 +354,7 @@ class Loaders:
             recorder.worker = worker if isinstance(worker, int) else None
             recorder.mark(recorder.define("mark", None, "worker begins", event="worker.begin", worker=recorder.worker))
             fetching.thread = 0
-            fetching.quiet = False
+            recorder.quiet = False
             fetching.inside = False
             dataset = args[1] if len(args) > 1 else None
             if isinstance(dataset, list) and dataset:
@@ -428,8 +425,12 @@ def _length(index: Any) -> int:
     return len(index) if isinstance(index, (list, tuple)) else 1
 
 
-def note_part(recorder: Recorder, code: int, duration: int) -> None:
-    """One transform of one sample: into the batch's parts and its shares."""
+def note_part(recorder: Recorder, code: int, started: int, inner: int) -> None:
+    """One transform of one sample, ended now: into the batch's parts and its shares.
+
+    ``inner``: what ``recorder.inner_ns`` was at the start; spans inside the transform (a lazy decode) have their own time.
+    """
+    duration = clock() - started - (recorder.inner_ns - inner)
     recorder.add(code, duration)
     entry = fetching.shares.get(code)
     if entry is None:
@@ -449,11 +450,11 @@ def transform_method(recorder: Recorder, original: Any, code: int, span: int) ->
                 if fetching.inside or not fetching.look or fetching.thread != get_ident():
                     return original(self, *args, **kwargs)
                 fetching.inside = True
-                started = clock()
+                started, inner = clock(), recorder.inner_ns
                 try:
                     return original(self, *args, **kwargs)
                 finally:
-                    note_part(recorder, code, clock() - started)
+                    note_part(recorder, code, started, inner)
                     fetching.inside = False
             begin(span)
             try:
@@ -465,6 +466,14 @@ def transform_method(recorder: Recorder, original: Any, code: int, span: int) ->
             raise
 
     return like(hidden(__call__), original)
+
+
+def holds_others(module: Any) -> bool:
+    """Whether a module among the transforms only passes its input through a list of others: those are told apart then."""
+    held = module.__dict__.get("transforms")
+    if isinstance(held, (list, tuple)):
+        return bool(held) and all(callable(item) for item in held)
+    return bool(module.__dict__.get("_modules"))
 
 
 def span_method(recorder: Recorder, original: Any, code: int) -> Any:
