@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,7 +106,14 @@ def test_signals_of_a_shell_command(work: Path, tmp_path: Path) -> None:
     """What Python ignores for itself (SIGPIPE, SIGXFSZ) is not ignored in the command: ``yes | head`` ends silently."""
     command = ["bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}; grep SigIgn /proc/self/status"]
     without = subprocess.run(command, cwd=work, env=environment(), capture_output=True, text=True, check=False)
-    assert_same(Run(without.stdout, without.stderr, without.returncode), under(["--", *command], work, tmp_path / "run"))
+    run = under(["--", *command], work, tmp_path / "run")
+    assert_same(Run(_own_signals(without.stdout), without.stderr, without.returncode), replace(run, stdout=_own_signals(run.stdout)))
+
+
+def _own_signals(text: str) -> str:
+    """Without the two signals that the C library keeps for itself (32 and 33): how it starts a program shows in them."""
+    library = 1 << 31 | 1 << 32
+    return re.sub(r"SigIgn:\t(\w+)", lambda found: f"SigIgn {int(found[1], 16) & ~library:016x}", text)
 
 
 @pytest.mark.torch

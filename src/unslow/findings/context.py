@@ -234,9 +234,11 @@ class Context:
             place = np.searchsorted(tiles.end, looks.sample_time, side="right").clip(0, len(tiles.end) - 1)
             gaps = np.diff(looks.sample_time, prepend=looks.sample_time[0] - 40_000_000).clip(0, 1_000_000_000)
             rows = zip(looks.sample_time.tolist(), gaps.tolist(), tiles.code[place].tolist(), looks.sample_stack.tolist(), strict=True)
+            works = [code for code, one in lane.definitions.items() if one.kind == "span" and (one.activity or "").startswith("data.")]
+            begins = lane.event_time[np.isin(lane.event_code, works)]
             for time, gap, code, stack in rows:
                 known, definition = looks.stacks.get(stack), lane.definitions.get(code)
-                if known is not None:
+                if known is not None and len(begins) and time >= begins[0]:
                     name = worker_activity(definition, before_work=False) or "other"
                     found.append(Sample(gap, time, name, known.frames, known.leaf, definition.name if definition else ""))
         return found

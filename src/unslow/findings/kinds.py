@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from unslow.findings import source
 
-COPY, LOOKUP, CONVERT, READ, SEEK, DECODE, WRITE, DRAW, PLAIN = "copy", "lookup", "convert", "read", "seek", "decode", "write", "draw", "plain"
+COPY, LOOKUP, CONVERT, STACK, READ = "copy", "lookup", "convert", "stack", "read"
+SEEK, DECODE, WRITE, DRAW, PLAIN = "seek", "decode", "write", "draw", "plain"
 
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -26,7 +27,21 @@ _CONVERSIONS = {
 }  # fmt: skip
 _LOOKUPS = {"iloc", "loc", "at", "iat", "query", "index", "execute", "fetchone", "fetchall", "get_group"}
 _SEARCHES = {"where", "nonzero", "argwhere", "flatnonzero", "isin", "argmax", "searchsorted"}
-_READS = {"open", "read", "read_bytes", "read_text", "readlines", "fromfile", "load", "stat", "exists", "listdir", "glob", "urlopen", "recv"}
+_READS = {
+    "open",
+    "read",
+    "read_bytes",
+    "read_text",
+    "readlines",
+    "fromfile",
+    "load",
+    "stat",
+    "exists",
+    "listdir",
+    "glob",
+    "urlopen",
+    "recv",
+}
 _SEEKS = {"seek", "readline", "islice", "getline", "memmap"}
 _DECODES = {
     "decode", "loads", "decompress", "imread", "imdecode", "decode_jpeg", "decode_png", "decode_image", "read_image", "b64decode",
@@ -69,6 +84,8 @@ def kind(file: str, number: int) -> str:
         return DECODE
     if _parses_text(here):
         return DECODE
+    if _stacks(calls):
+        return STACK
     if names & _CONVERSIONS or _fills_elements(node, file, number):
         return CONVERT
     if names & _READS:
@@ -76,6 +93,17 @@ def kind(file: str, number: int) -> str:
     if names & _WRITES:
         return DRAW if any(isinstance(part, ast.Constant) and "\r" in str(part.value) for part in _own(node)) else WRITE
     return PLAIN
+
+
+def _stacks(calls: list[ast.Call]) -> bool:
+    """Rows picked one by one and put together again."""
+    for call in calls:
+        if source.call_name(call) in ("stack", "cat", "vstack", "concatenate") and call.args:
+            if isinstance(call.args[0], ast.ListComp | ast.GeneratorExp) and any(
+                isinstance(one, ast.Subscript) for one in ast.walk(call.args[0].elt)
+            ):
+                return True
+    return False
 
 
 def statement(file: str, number: int) -> tuple[ast.stmt, Scope] | None:

@@ -18,7 +18,10 @@ _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 def unique(*groups: tuple[Where, ...] | list[Where] | Where | None) -> tuple[Where, ...]:
     """Places in this order, each line once, at most six."""
     flat = chain.from_iterable((group,) if isinstance(group, Where) else group or () for group in groups)
-    return tuple({(place.file, place.line): place for place in reversed(list(flat))}.values())[::-1][:6]
+    seen: dict[tuple[str, int], Where] = {}
+    for place in flat:
+        seen.setdefault((place.file, place.line), place)
+    return tuple(seen.values())[:6]
 
 
 def leading(context: Context, *activities: str, own: int = 2) -> tuple[Where, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 from math import prod
+from typing import Any
 
 from unslow.account.floor import count_flops, operator_name
 from unslow.findings.context import Context, Operator
@@ -15,21 +16,43 @@ FLOPS_PER_CORE = 30e9
 BYTES_PER_S = 6e9
 """Cautious rates of one core, where this machine's are not known."""
 
+_VIEWS = (
+    "view",
+    "t",
+    "transpose",
+    "permute",
+    "expand",
+    "detach",
+    "alias",
+    "unbind",
+    "split",
+    "squeeze",
+    "unsqueeze",
+    "as_strided",
+    "_unsafe_view",
+)
 MATRIX = ("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "mv", "addmv", "dot")
 
 
 def typical(context: Context, phase: str | None = None) -> list[Operator]:
-    """The operators of the last inspected step; each with its quickest mean: others may have had the core."""
-    best: dict[tuple[str, str, str, str], float] = {}
-    for step in context.inspected:
+    """The operators of the last inspected step of the main process, each with its quickest mean: others may have had the core."""
+    return [one for one in of_steps(context.inspected) if phase is None or one.phase == phase]
+
+
+def of_steps(steps: Iterable[dict[str, Any]]) -> list[Operator]:
+    """The operators of the last of these inspected steps, each with its quickest mean over all of them."""
+    chosen = sorted((step for step in steps if step.get("ops")), key=lambda step: int(step["step"]))
+    best: dict[str, float] = {}
+    for step in chosen:
         for row in step["ops"]:
             if len(row) > 5 and row[3]:
-                key = (str(row[0]), str(row[1]), str(row[2]), str(row[5]))
+                key = str((row[0], row[1], row[2], row[5]))
                 best[key] = min(best.get(key, float("inf")), row[4] / row[3])
     found = []
-    for one in context.operators(phase):
-        key = (one.name, str([list(s) if isinstance(s, tuple) else s for s in one.shapes]), one.dtype, one.phase)
-        found.append(replace(one, ns=round(min(one.ns, best.get(key, one.ns / max(one.count, 1)) * one.count))))
+    for name, shapes, dtype, count, _, phase, *_ in (row for step in chosen[-1:] for row in step["ops"] if len(row) > 5):
+        flat = tuple(tuple(shape) if isinstance(shape, list) else shape for shape in shapes)
+        ns = best.get(str((name, shapes, dtype, phase)), 0.0) * count
+        found.append(Operator(str(name), flat, str(dtype), int(count), round(ns), str(phase)))
     return found
 
 
@@ -64,6 +87,20 @@ def is_matrix(operator: Operator) -> bool:
     return name in MATRIX or "convolution" in name or "rnn" in name or "lstm" in name or "gru" in name or "attention" in name
 
 
+def rates_of_core(context: Context) -> tuple[float, float]:
+    """Operations and bytes a second of one core that ordinary operators reach: half of the best that was measured, or a cautious guess."""
+    rates = context.recording.run.rates or {}
+    threads = float(rates.get("threads") or 1)
+    if rates.get("noisy") or threads > context.cores or not rates.get("flops_per_s") or not rates.get("bytes_per_s"):
+        return FLOPS_PER_CORE, BYTES_PER_S
+    return 0.5 * float(rates["flops_per_s"]) / threads, 0.8 * float(rates["bytes_per_s"]) / threads
+
+
+def _takes_part(operator: Operator) -> bool:
+    """Whether this looks up some places of its largest input, or only looks at it in another way."""
+    return short(operator) in _VIEWS or short(operator).startswith(("index", "gather", "embedding", "select", "slice", "narrow", "empty"))
+
+
 def flops(operator: Operator) -> int:
     """Floating-point operations of all its calls in the step."""
     shapes = [list(shape) if isinstance(shape, tuple) else shape for shape in operator.shapes]
@@ -72,10 +109,10 @@ def flops(operator: Operator) -> int:
 
 def needed(context: Context, operator: Operator, cores: float = 1.0) -> float:
     """Nanoseconds that its calls would take on so many cores with nothing in the way."""
-    rates = context.recording.run.rates or {}
-    threads = max(float(rates.get("threads") or 1), 1.0)
-    per_core = float(rates.get("flops_per_s") or 0) / threads * 0.5 or FLOPS_PER_CORE
-    memory = float(rates.get("bytes_per_s") or 0) / threads * 0.8 or BYTES_PER_S
+    per_core, memory = rates_of_core(context)
     size = 8 if "64" in operator.dtype else 2 if "16" in operator.dtype else 4
-    moved = (sum(lengths(operator)) + numel(operator)) * size * operator.count
+    read = sum(lengths(operator)) + numel(operator)
+    if _takes_part(operator):
+        read = sum(sorted(lengths(operator))[:-1])
+    moved = read * size * operator.count
     return operator.count * CALL_NS + max(flops(operator) / per_core if is_matrix(operator) else 0.0, moved / memory) / cores * 1e9

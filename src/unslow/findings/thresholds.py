@@ -50,8 +50,11 @@ REPEATED_INPUT = 0.5
 GROWTH_SHARE = 0.15
 """What growth costs over the whole run, as a share of training: below this a steady step would not be felt."""
 
-TRACEBACK_NS = 25_000
-"""One traceback of ten frames or so, formatted; anomaly mode asks for one with each node of the graph."""
+TRACEBACK_NS = 60_000
+"""The most that anomaly mode takes for a node of the graph: formatting a traceback of ten to twenty frames, and a search for NaN."""
+
+PYTHON_SHARE = 1.4
+"""What a forward or backward takes over its operators: the Python between them, autograd's own work."""
 
 SMALL_TENSOR = 30_000
 """Numbers in a tensor of an optimizer: an operator on as many takes about as long as the call itself; beyond that the memory does."""
@@ -73,3 +76,72 @@ SINGLE_STEPS = 8
 
 WHOLE_SEQUENCE_RATE = 0.7
 """A recurrent layer over a whole sequence reaches this part of the rate of large matrices: it still goes step by step inside."""
+
+RUN_LENGTHENS = 2.0
+"""New data trained on in this many times as many steps late as early: a fixed number of passes over them stays the same."""
+
+REPEATED_FORWARD = 0.8
+"""In this share of the steps that were looked at the model ran on one input more than once: the step is written so."""
+
+DATA_KIND_LEADS = 0.4
+"""A kind of work that holds two fifths of making the batches is what to begin with; the smaller ones stand under it."""
+
+LONG_SAMPLE_NS = 500_000
+"""From half a millisecond a sample on, it is work and not the way to it: one call for the whole batch takes nearly as long."""
+
+IDLE_CORES = 0.7
+"""A core that is idle this much of the time can carry one more worker."""
+
+BUSY_WORKERS = 0.7
+"""Workers that work for less of their time than this wait themselves: more of them change nothing."""
+
+OFTEN = 0.2
+"""Something done at least once in five steps is done at each step as far as its cost is concerned."""
+
+OTHERS_CORES = 0.3
+"""The part of all cores that other programs must take, with all cores busy, before the run counts as crowded out."""
+
+PAGES_PER_SECOND = 200
+"""Pages read back from swap in a second while training; a page from a disk takes 0.1 to 10 ms of the thread that wanted it."""
+
+PAGE_IN_NS = 100_000
+"""Reading one page back from a fast disk."""
+
+SLOW_IMPORT_NS = 1_000_000_000
+"""An import below a second is not what a person waits for."""
+
+SLOW_IMPORT_SHARE = 0.2
+"""The share of the whole run that one avoidable import must take."""
+
+USUAL_TEARDOWN_NS = 800_000_000
+"""Leaving with a framework loaded takes 0.3 to 0.8 s: freeing its memory, its threads and its modules."""
+
+OVERSUBSCRIBED = 1.5
+"""Threads a core from which on they must take turns; a few more threads than cores are ordinary."""
+
+THREADS_STALL = 4.0
+"""Steps that take this many times what their operators need are not at work: needs are counted cautiously, Python is within twice."""
+
+TINY_WORK_NS = 300_000
+"""Work of one operator on one core: beyond this, two threads do save more than waking and joining them costs."""
+
+EVALUATION_SHARE = 0.2
+"""A fifth of the training time may go into validation; more of it, after fewer than ``EVALUATION_EVERY`` updates each, is too often."""
+
+EMULATED = 3.0
+"""A product in 16 bits that takes this many times what it would in float32: the processor converts number by number."""
+
+RECOMPILED = 2
+"""One recompilation is how a compiler learns that a size varies; from the second on it is a pattern."""
+
+COMPILING_SHARE = 0.2
+"""Compiling less than a fifth of a run is what compiling costs."""
+
+EAGER_AT_MOST = 2.0
+"""A compiled step on a CPU is seldom more than twice as fast as an eager one."""
+
+MANY_OPERATORS = 300
+"""Operators a step from which on their calls are worth thinking about: a small network trained on purpose has 50 to 150."""
+
+CALLS_SHARE = 0.8
+"""The share of the operators' time that is calling them."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unslow.account.model import Account
+from unslow.account.model import Account, NotMeasured
 from unslow.launch.supervisor import Outcome
 
 
@@ -22,9 +23,10 @@ def preload() -> None:
 
     import unslow.account.build
     import unslow.recording.merge
-    from unslow.findings.engine import all_rules
+    from unslow.findings import engine
 
-    all_rules()
+    with contextlib.suppress(Exception):  # a rule that cannot be loaded is told of in the account
+        engine.all_rules()
     _ = (jinja2, msgspec, np, rich.console, rich.table, unslow.account.build, unslow.recording.merge)
 
 
@@ -53,7 +55,12 @@ def make_account(folder: Path, say: Callable[[str], None] | None = None, facts: 
         rates, problem = _rates(_threads(recording), say)
         recording = replace(recording, run=replace(recording.run, rates=rates))
         _keep(folder, rates, problem)
-    return diagnose(recording, build(recording))
+    account = build(recording)
+    try:
+        return diagnose(recording, account)
+    except Exception as problem:  # the account stands without its findings
+        why = f"the diagnosis failed ({type(problem).__name__}: {problem})"
+        return replace(account, not_measured=(*account.not_measured, NotMeasured("why the time went", why)))
 
 
 def _threads(recording: Any) -> int:

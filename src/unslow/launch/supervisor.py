@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -69,10 +70,12 @@ def supervise(
         pid = os.posix_spawn(program, command, environment, setsigmask=held.before, setsigdef=IGNORED_BY_PYTHON)
         watch = Watch(pid)
         watch.start()
-        if meanwhile is not None:
-            meanwhile()
+        # In a thread: the end of a short script must be seen when it comes.
+        beside = threading.Thread(target=meanwhile or (lambda: None), daemon=True)
+        beside.start()
         status, usage, end_ns = _wait(pid, held.signals, canary)
         watched = watch.stop()
+        beside.join()
     exit_code = os.waitstatus_to_exitcode(status)
     problems = _trim_and_collect(recording)
     facts: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 
-from .hooks import hidden, leave
+from .hooks import Standin, disguise, hidden, leave
 from .imports import Imports
 from .recorder import Recorder
 from .sampler import Sampler
@@ -13,6 +13,27 @@ from .sampler import Sampler
 TYPE_CHECKING = False  # as in typing, which would be one more import in the user's process
 if TYPE_CHECKING:
     from typing import Any
+
+
+@disguise
+class RegisterStandin(Standin):
+    # ``atexit.register``: what is registered last runs first, so our mark of the script's end is moved to that place each time.
+
+    __slots__ = ("ends",)
+
+    def __init__(self, original: Any, ends: Any) -> None:
+        super().__init__(original)
+        self.ends = ends
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            result = self.original(*args, **kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
+        atexit.unregister(self.ends)
+        self.original(self.ends)
+        return result
 
 
 class Processes:
@@ -30,6 +51,10 @@ class Processes:
     def install(self) -> None:
         """Register with the interpreter; our atexit handler is the first in, so it runs last."""
         atexit.register(self._goodbye)
+        try:
+            atexit.register = RegisterStandin(atexit.register, self.script_ends)  # type: ignore[assignment]
+        except Exception as problem:
+            self.recorder.not_measured("handlers at exit", f"{type(problem).__name__}: {problem}")
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self._before_fork, after_in_parent=self._after_in_parent, after_in_child=self._after_in_child)
         self.imports.when("threading", self._watch_shutdown)

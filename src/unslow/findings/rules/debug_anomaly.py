@@ -8,10 +8,11 @@ from unslow.account.model import Fix, Where
 from unslow.findings.context import Context
 from unslow.findings.draft import Draft, evidence
 from unslow.findings.lines import unique
-from unslow.findings.operators import short
-from unslow.findings.thresholds import TRACEBACK_NS
+from unslow.findings.operators import short, typical
+from unslow.findings.thresholds import PYTHON_SHARE, TRACEBACK_NS
 
 CAUSE = "debug.anomaly"
+_CHECKS = ("isnan", "any", "_is_any_true", "_local_scalar_dense")
 _WORK = ("forward", "loss", "backward", "script", "optimizer")
 # What formatting a traceback runs through.
 _FILES = ("/traceback.py", "/linecache.py", "/codecs.py", "/tokenize.py", "/re/", "anomaly_mode.py")
@@ -23,24 +24,26 @@ def check(context: Context) -> Iterator[Draft]:
     if sites is None or not context.steps:
         return
     nodes = max((int(step.get("seen", {}).get("nodes") or 0) for step in context.inspected), default=0)
-    checks = [one for one in context.operators("backward") if short(one) in ("isnan", "any", "_is_any_true")]
-    searching = sum(one.ns for one in checks) * context.steps
+    searching = sum(one.ns for one in typical(context, "backward") if short(one) in _CHECKS) * context.steps
     tracing = sum(context.leaf_ns(part, *_WORK) for part in _FILES)
-    held = tracing + searching
-    if held <= 0:
-        held = nodes * TRACEBACK_NS * context.steps
+    # What forward and backward take beyond their operators; of that no more than tracebacks can be.
+    plain = sum(one.ns for one in typical(context) if one.phase in ("forward", "backward") and short(one) not in _CHECKS)
+    beyond = context.ns("forward", "loss", "backward") - PYTHON_SHARE * plain * context.steps
+    held = max(min(beyond, nodes * TRACEBACK_NS * context.steps), tracing + searching)
     held = min(held, context.ns(*_WORK))
+    if held <= 0:
+        return
     yield Draft(
         cause=CAUSE,
         title=(
-            f"anomaly detection is on in all {context.steps} steps: {tracing / 1e9:.1f} s went into tracebacks of operations, "
-            f"{searching / 1e9:.1f} s into looking for NaN in gradients"
+            f"anomaly detection is on in all {context.steps} steps: a traceback is kept for each of {nodes} operations a step "
+            f"and each gradient searched for NaN, {held / context.steps / 1e6:.2g} ms a step"
         ),
         ns=round(held),
-        saved=(0.75 * held, held, 1.25 * held),
+        saved=(0.7 * held, held, 1.2 * held),
         evidence=(
-            evidence("formatting tracebacks of operations", tracing / 1e9, "s"),
-            evidence("searching gradients for NaN", searching / 1e9, "s"),
+            evidence("seen formatting tracebacks of operations", tracing / 1e9, "s"),
+            evidence("operators that search gradients for NaN", searching / 1e9, "s"),
             evidence("operations a step that keep a traceback", nodes, "nodes"),
         ),
         where=unique(sites),

@@ -47,7 +47,9 @@ def check(context: Context) -> Iterator[Draft]:
             evidence("share of the training time", 100 * held / context.loop, "%"),
         ),
         where=unique(lines[:4], context.hot_lines("backward")[:1]),
-        fix=Fix("batch-the-loop", "display", "one operator on the whole tensor in place of the loop (matmul, einsum, broadcasting, torch.vmap)"),
+        fix=Fix(
+            "batch-the-loop", "display", "one operator on the whole tensor in place of the loop (matmul, einsum, broadcasting, torch.vmap)"
+        ),
         confidence=0.85,
         explains=frozenset({"dispatch.small_ops", "threads.overhead_small_ops"}),
     )

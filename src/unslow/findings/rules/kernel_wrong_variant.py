@@ -38,7 +38,10 @@ def check(context: Context) -> Iterator[Draft]:
         return
     yield Draft(
         cause=CAUSE,
-        title=f"{name} was called {calls} times a step with sequences of length 1, {spent / context.steps / 1e6:.0f} ms a step with its backward",
+        title=(
+            f"{name} was called {calls} times a step with sequences of length 1, "
+            f"{spent / context.steps / 1e6:.0f} ms a step with its backward"
+        ),
         ns=spent,
         saved=(0.7 * saved, saved, min(1.25 * saved, 0.95 * spent)),
         evidence=(
@@ -48,7 +51,11 @@ def check(context: Context) -> Iterator[Draft]:
             evidence("forward and backward", spent / context.steps / 1e6, "ms a step"),
         ),
         where=unique(here, lines[:3], context.hot_lines("backward")[:1]),
-        fix=Fix("whole-sequence", "display", f"call the {name} once, with the whole sequence, before the loop: its input does not depend on its output"),
+        fix=Fix(
+            "whole-sequence",
+            "display",
+            f"call the {name} once, with the whole sequence, before the loop: its input does not depend on its output",
+        ),
         confidence=0.9,
         explains=frozenset({"dispatch.python_loop", "dispatch.small_ops", "graph.growth", "threads.overhead_small_ops", "state.growth"}),
     )

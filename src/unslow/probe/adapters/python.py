@@ -142,8 +142,10 @@ def _hook_call(
 
     def make(original: Any) -> Any:
         if activity is None:
-            kind = part_function if isinstance(original, FunctionType) else PartStandin
-            return kind(recorder, original, code, otherwise == "data.fetch")
+            reads = otherwise == "data.fetch"
+            if isinstance(original, FunctionType):
+                return part_function(recorder, original, code, reads)
+            return PartStandin(original, recorder, code, reads)
         if isinstance(original, FunctionType):
             # ``logging`` looks for the frame that called it by the folder of each frame's file: there we must lie in it.
             inside = {"file": original.__code__.co_filename} if label == "logging" else {}

@@ -64,8 +64,8 @@ class Fingerprints:
         self.rows: list[tuple[int, int]] = []
         self.window = 0
 
-    def note(self, step: int, args: tuple[Any, ...]) -> None:
-        """Called at the begin of a training forward with its arguments; reads at most the first row, on the CPU only."""
+    def note(self, step: int, module: Any, args: tuple[Any, ...]) -> None:
+        """Called at the begin of a training forward: one mark for this module with this input; reads part of one row, on the CPU only."""
         try:
             low, high = self.WINDOWS[self.window]
             if step < low:
@@ -78,7 +78,7 @@ class Fingerprints:
                 return
             row = tensor.detach()[0].reshape(-1)
             row = row[:: max(row.numel() // 64, 1)][:64]  # spread out: the border of an image is the same in all
-            self.rows.append((step, hash(tuple(row.tolist())) & 0xFFFFFFFF))
+            self.rows.append((step, hash((id(module), *row.tolist())) & 0xFFFFFFFF))
         except Exception as problem:
             self.open = False
             self.recorder.warn("fingerprints of inputs", problem)
@@ -175,7 +175,7 @@ class Torch:
                 if code is None:
                     return shared.first_call(codes, key, original, self, args, kwargs)
                 if shared.fingerprints.open and key[2] and code not in loss_codes:
-                    shared.fingerprints.note(shared.steps, args)
+                    shared.fingerprints.note(shared.steps or shared.losses, self, args)
                 if shared.looking is None:
                     shared.owner = me
                 else:
@@ -766,9 +766,10 @@ def _codes_of(namespace: dict[str, Any], seen: set[int]) -> list[CodeType]:
     """Every code object of ours below a module or class, nested functions included."""
     found: list[CodeType] = []
     for value in list(namespace.values()):
-        if isinstance(value, type) and value.__dict__.get("__module__", "") != "builtins" and id(value) not in seen:
+        if isinstance(value, type) and id(value) not in seen:
             seen.add(id(value))
-            if str(value.__dict__.get("__module__", "_unslow_probe")).startswith("_unslow_probe"):
+            module = value.__dict__.get("__module__", "")  # of a disguised stand-in this is a property
+            if not isinstance(module, str) or module.startswith("_unslow_probe"):
                 found.extend(_codes_of(dict(vars(value)), seen))
         elif isinstance(value, FunctionType):
             waiting = [value.__code__]

@@ -27,8 +27,7 @@ _patches: Patches | None = None
 
 
 class Fetching:
-    """Whether this process is fetching a batch now, in which thread, and what is known of its samples.
-    """
+    """Whether this process is fetching a batch now, in which thread, and what is known of its samples."""
 
     __slots__ = ("batches", "inside", "look", "per_sample_ns", "shares", "thread", "took")
 
@@ -48,32 +47,32 @@ fetching = Fetching()
 class Samples:
     """Fingerprints of a few samples each time they are fetched: whether preparing them again gives the same bytes."""
 
-    KEPT = 8
+    CHOSEN = 12
     NOTES = 64
 
     def __init__(self) -> None:
         self.index: Any = None
         self.recorder: Recorder | None = None
         self.open = False
-        self.stride = 0
         self.notes = 0
 
     def start(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.open = True
 
-    def note(self, data: Any) -> None:
-        """``data``: the samples of the batch whose indices are in ``self.index``; the same few indices in every process."""
+    def note(self, data: Any, size: int) -> None:
+        """``data``: the samples of the batch whose indices are in ``self.index``, of a data set of ``size``."""
         recorder = self.recorder
         try:
             index = self.index
             if recorder is None or not isinstance(index, (list, tuple)) or not isinstance(data, (list, tuple)) or len(index) != len(data):
                 return
+            every = max(size // self.CHOSEN, 1)
             for position, number in enumerate(index):
-                if isinstance(number, int) and number % 97 == 3:  # about one in a hundred, the same ones in every epoch and process
+                if isinstance(number, int) and number % every == 0:  # about a dozen, the same ones in every epoch and process
                     mark = fingerprint(data[position])
                     if mark is not None:
-                        recorder.fact("sample", [number, mark, len(index)])
+                        recorder.fact("sample", [number, mark, len(index), size])
                         self.notes += 1
                         break
             if self.notes >= self.NOTES:
@@ -312,10 +311,11 @@ class Loaders:
                 return
             name = getattr(collate_fn, "__name__", type(collate_fn).__name__)
             code = recorder.define("span", "data.collate", name, _source(collate_fn))
+            size = _size(getattr(self, "dataset", None))
 
             def collate(data: Any) -> Any:
                 if samples.open:
-                    samples.note(data)
+                    samples.note(data, size)
                 begin(code)
                 try:
                     return collate_fn(data)
@@ -419,6 +419,14 @@ def settle(recorder: Recorder) -> None:
         recorder.flush_parts()
     except Exception as problem:
         recorder.warn("shares of a batch", problem)
+
+
+def _size(dataset: Any) -> int:
+    """How many samples a data set has, 0 where it does not say."""
+    try:
+        return len(dataset) if hasattr(type(dataset), "__len__") else 0
+    except Exception:
+        return 0
 
 
 def _length(index: Any) -> int:

@@ -1,0 +1,141 @@
+"""What is done beside learning: logging, drawing, metrics, evaluations, while the training waits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from unslow.account.model import Where
+from unslow.findings import kinds, source
+from unslow.findings.context import Context, Sample
+from unslow.findings.lines import unique
+from unslow.findings.preparation import position
+
+_DRAWN = ("print", "progress bar")
+_LIBRARIES = ("/sklearn/", "/torchmetrics/", "/scipy/stats", "/nltk/", "/evaluate/", "/sacrebleu/", "/rouge", "/seqeval/", "/pycocotools/")
+_WORDS = (
+    "accuracy", "acc", "f1", "auc", "roc", "precision", "recall", "metric", "score", "confusion", "iou", "dice", "bleu", "rouge", "wer",
+    "cer", "distance", "topk", "top_k", "kappa", "mcc", "perplexity", "correlation", "calibration", "ece", "ranking", "stat",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Something that steps wait for: nanoseconds, calls (0: not counted), names, lines."""
+
+    ns: int
+    count: int
+    names: tuple[str, ...]
+    where: tuple[Where, ...]
+
+
+def while_training(context: Context, activity: str) -> tuple[int, int]:
+    """Nanoseconds and calls of an activity from the first update to the last, evaluation included."""
+    if context.main is None:
+        return 0, 0
+    timeline = context.main.timeline
+    wanted = [number for number, name in enumerate(timeline.names) if name in (activity, f"evaluate/{activity}")]
+    mine = np.isin(timeline.activity, wanted) & (timeline.step > 0)
+    net = (timeline.end - timeline.start - timeline.cost)[mine]
+    return int(net.sum()), int(timeline.count[mine].sum())
+
+
+def evaluations(context: Context) -> tuple[int, int]:
+    """How many stretches of evaluation there were between updates, and their time in all."""
+    if context.main is None:
+        return 0, 0
+    timeline = context.main.timeline
+    mine = np.array([name.startswith("evaluate") for name in timeline.names])[timeline.activity] & (timeline.step > 0)
+    length = (timeline.end - timeline.start - timeline.cost) * mine
+    # All that is evaluated after the same update is one evaluation.
+    return len(np.unique(timeline.step[mine & (length > 0)])), int(length.sum())
+
+
+def logged(context: Context, drawn: bool) -> Beside:
+    """Printing and drawing (``drawn``), or every other kind of logging, while training."""
+    ns, count, names = _parts(context, "logging", lambda name: name in _DRAWN if drawn else name not in _DRAWN)
+    kind = kinds.DRAW if drawn else kinds.WRITE
+
+    def mine(sample: Sample) -> bool:
+        if sample.activity.removeprefix("evaluate/") == "logging":
+            return (sample.span in _DRAWN) == drawn
+        return sample.activity in ("script", "evaluate") and bool(sample.frames) and _writes(sample) == kind
+
+    by_hand = [sample for sample in context.samples if mine(sample) and sample.activity in ("script", "evaluate")]
+    return Beside(ns + sum(sample.ns for sample in by_hand), count, tuple(names), _lines(context, mine))
+
+
+def _writes(sample: Sample) -> str:
+    """Whether the innermost user's line writes or draws; a library that does it for the user is told by its file."""
+    leaf = sample.leaf[0].replace("\\", "/")
+    if "/tqdm/" in leaf or "/rich/" in leaf or "/progressbar" in leaf:
+        return kinds.DRAW
+    if "/logging/" in leaf or "/tensorboard" in leaf or "/wandb/" in leaf or "/mlflow/" in leaf or "/matplotlib/" in leaf:
+        return kinds.WRITE
+    return kinds.kind(*sample.frames[0][:2])
+
+
+def measured(context: Context) -> Beside:
+    """Metrics inside training steps, of libraries and by hand."""
+    ns, count, names = _parts(context, "metrics", lambda _: True)
+    hot = [sample for sample in context.samples if sample.activity in ("script", "loss", "transfer.to_host") and _measures(sample, context)]
+    by_hand = sum(sample.ns for sample in hot)
+    for sample in hot:
+        name = sample.frames[0][2]
+        if name not in names and name != "<module>":
+            names.append(name)
+    chosen = set(map(id, hot))
+    return Beside(
+        ns + by_hand, 0 if by_hand > ns else count, tuple(names), _lines(context, lambda s: s.activity == "metrics" or id(s) in chosen)
+    )
+
+
+def _measures(sample: Sample, context: Context) -> bool:
+    leaf = sample.leaf[0].replace("\\", "/")
+    if any(part in leaf for part in _LIBRARIES):
+        return position(sample, context) != "before"
+    if not sample.frames or position(sample, context) != "after":
+        return False
+    file, number, _ = sample.frames[0]
+    line = source.line(file, number)
+    words = [frame[2].lower() for frame in sample.frames[:3]] + [name.lower() for name in (line.names if line else ())]
+    return any(word in part for word in _WORDS if len(word) > 3 for part in words) or any(
+        piece in _WORDS for part in words for piece in part.split("_")
+    )
+
+
+def _parts(context: Context, activity: str, wanted: Callable[[str], bool]) -> tuple[int, int, list[str]]:
+    """Time, calls and names of the spans of an activity while training."""
+    if context.main is None:
+        return 0, 0, []
+    timeline = context.main.timeline
+    rows = [number for number, name in enumerate(timeline.names) if name in (activity, f"evaluate/{activity}")]
+    mine = np.isin(timeline.activity, rows) & (timeline.step > 0)
+    net = timeline.end - timeline.start - timeline.cost
+    sums: dict[str, int] = defaultdict(int)
+    count = 0
+    for code in np.unique(timeline.code[mine]).tolist():
+        definition = timeline.definitions.get(code)
+        name = definition.name if definition else "in the script"
+        if wanted(name):
+            chosen = mine & (timeline.code == code)
+            sums[name] += int(net[chosen].sum())
+            count += int(timeline.count[chosen].sum())
+    return sum(sums.values()), count, sorted(sums, key=lambda name: -sums[name])
+
+
+def _lines(context: Context, mine: Callable[[Sample], bool]) -> tuple[Where, ...]:
+    """The hottest line of some samples, then those that lead to it."""
+    hot: dict[tuple[str, int, str], int] = defaultdict(int)
+    callers: dict[tuple[str, int, str], int] = defaultdict(int)
+    for sample in context.samples:
+        if sample.frames and mine(sample):
+            hot[sample.frames[0]] += sample.ns
+            for frame in dict.fromkeys(sample.frames[1:]):
+                callers[frame] += sample.ns
+    first = [Where(f, n, fn, ns) for (f, n, fn), ns in sorted(hot.items(), key=lambda item: -item[1])]
+    then = [Where(f, n, fn, ns) for (f, n, fn), ns in sorted(callers.items(), key=lambda item: -item[1])]
+    return unique(first[:2], then[:3], first[2:4])

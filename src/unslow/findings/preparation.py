@@ -1,0 +1,330 @@
+"""How batches are made: for every look at the path of the data, which kind of work it saw, in this process and in workers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from unslow.account.model import Where
+from unslow.findings import kinds, lines
+from unslow.findings.context import Context, Sample
+from unslow.findings.thresholds import CHEAP_SAMPLE_NS, HEAVY_SAMPLE_NS, LOOPED_CALLS
+
+IN_PROCESS = ("data.fetch", "data.collate", "data.transform", "data.sample")
+BY_HAND = ("script", "loss")
+WORKER = ("fetch", "decode", "transform", "collate", "other")
+
+OVERHEAD, LOOKUP, CONVERT, COPY, TRANSFORM, SHRINK = "overhead", "lookup", "convert", "copy", "transform", "shrink"
+DECODE, ACCESS, STORAGE, WAITING, PLAIN, BYTES = "decode", "access", "storage", "waiting", "plain", "bytes"
+
+# Where the innermost frame lies says what is done, whatever the user's line looks like. First match counts.
+_LEAVES = (
+    (LOOKUP, ("/pandas/", "/polars/", "/sqlite3/", "/datasets/arrow", "/pyarrow/")),
+    (ACCESS, ("/h5py/", "/zarr/", "/linecache.py", "/tables/", "/netCDF4/", "/lmdb/", "/memmap.py", "/_core/memmap.py")),
+    (DECODE, (
+        "/PIL/ImageFile.py", "ImagePlugin.py", "/gzip.py", "/zipfile", "/lzma.py", "/bz2.py", "/_compression.py", "/json/", "/csv.py",
+        "/base64.py", "/ast.py", "/wave.py", "/soundfile", "/torchaudio/", "/imageio/", "/torchvision/io/", "/cv2/", "/tarfile.py", "/xml/",
+        "/yaml/", "/skimage/io/", "/_datasource.py", "/zoneinfo",
+    )),
+    (STORAGE, (
+        "/torch/serialization.py", "/torch/_weights_only_unpickler.py", "/numpy/lib/format.py", "/numpy/lib/_format_impl.py", "/pathlib",
+        "/tempfile.py", "/genericpath.py", "/posixpath.py", "/glob.py", "/http/", "/urllib/", "/socket.py", "/ssl.py", "/requests/",
+        "/codecs", "<frozen codecs>", "<frozen posixpath>", "<frozen genericpath>", "/torch/_utils.py", "/torch/storage.py",
+    )),
+    (OVERHEAD, ("/torch/utils/data/",)),
+    (TRANSFORM, (
+        "/torchvision/", "/albumentations/", "/scipy/", "/skimage/", "/librosa/", "/transformers/", "/tokenizers/", "/nltk/", "/re/",
+        "/re.py",
+        "/PIL/", "/sklearn/", "/string.py", "/unicodedata", "/difflib.py", "/random.py", "/colorsys.py",
+    )),
+)  # fmt: skip
+_LINES = {
+    kinds.COPY: COPY, kinds.LOOKUP: LOOKUP, kinds.CONVERT: CONVERT, kinds.READ: STORAGE, kinds.SEEK: ACCESS, kinds.DECODE: DECODE,
+    kinds.STACK: OVERHEAD,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Work:
+    """One kind of work: nanoseconds on the main thread and in workers, and the user's lines where it was seen, most first."""
+
+    main: int = 0
+    worker: int = 0
+    by_hand: int = 0
+    lines: dict[tuple[str, int, str], int] = field(default_factory=lambda: defaultdict(int))
+    callers: dict[tuple[str, int, str], int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def total(self) -> int:
+        return self.main + self.worker + self.by_hand
+
+    def where(self, limit: int = 3) -> list[Where]:
+        """The hottest lines."""
+        return [Where(f, n, fn, ns) for (f, n, fn), ns in sorted(self.lines.items(), key=lambda item: -item[1])][:limit]
+
+    def called_from(self, limit: int = 4) -> list[Where]:
+        """Lines that lead to the work, most time first."""
+        return [Where(f, n, fn, ns) for (f, n, fn), ns in sorted(self.callers.items(), key=lambda item: -item[1])][:limit]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The path of the data of one run."""
+
+    context: Context
+    works: dict[str, Work] = field(default_factory=lambda: defaultdict(Work))
+
+    @cached_property
+    def begins(self) -> int:
+        """When the first batch was asked for, or the first update made: what comes before is done once."""
+        main = self.context.main
+        if main is None:
+            return 0
+        places = [main.signals.loader_begin[:1], main.marker.ends[:1]]
+        times = [int(main.swept.time[int(place[0])]) for place in places if len(place) and int(place[0]) < len(main.swept.time)]
+        return min(times, default=0)
+
+    @cached_property
+    def main_ns(self) -> int:
+        """What the main thread spends on making batches itself inside a loader."""
+        main = self.context.main
+        if main is None:
+            return 0
+        timeline = main.timeline
+        rows = [number for number, name in enumerate(timeline.names) if name.removeprefix("evaluate/") in IN_PROCESS]
+        mine = np.isin(timeline.activity, rows) & (timeline.end > self.begins)
+        return int((timeline.end - timeline.start - timeline.cost)[mine].sum())
+
+    @cached_property
+    def wait_ns(self) -> int:
+        return self.context.ns("data.wait", "evaluate/data.wait")
+
+    @cached_property
+    def start_ns(self) -> int:
+        """Starting and stopping workers, as the main thread feels it."""
+        return self.context.ns("data.workers", "evaluate/data.workers")
+
+    @cached_property
+    def worker_ns(self) -> int:
+        """Making batches in workers, all of them together."""
+        return sum(self.context.worker_ns(name) for name in ("fetch", "decode", "transform", "collate"))
+
+    @cached_property
+    def num_workers(self) -> int:
+        return max((int(loader.get("num_workers") or 0) for loader in self.context.loaders.values()), default=0)
+
+    @cached_property
+    def batches(self) -> int:
+        """Batches that loaders made, here and in workers."""
+        here = self.context.count("data.collate") + self.context.count("evaluate/data.collate")
+        return here + sum(
+            row.count for row in self.context.account.overlapped if row.process.startswith("worker") and row.name == "collate"
+        )
+
+    @cached_property
+    def samples(self) -> int:
+        """Samples that loaders fetched one by one, as far as is known."""
+        sizes = [int(one.get("batch_size") or 0) for one in self.context.loaders.values() if one.get("automatic_batching", True)]
+        size = max(sizes, default=0)
+        known = [int(one["samples"]) for one in self.context.loaders.values() if one.get("samples")]
+        upper = self.epochs * sum(known) if known and self.epochs else self.batches * size
+        return min(self.batches * size, upper) if upper else self.batches * size
+
+    @cached_property
+    def epochs(self) -> int:
+        """How often the training data was gone through; 0 where nothing tells."""
+        if self.context.account.steps.epochs:
+            return int(self.context.account.steps.epochs)
+        batch = self.context.facts.get("batch_size")
+        known = max((int(one.get("samples") or 0) for one in self.context.loaders.values()), default=0)
+        return int(self.context.steps * batch // known) if isinstance(batch, int) and known else 0
+
+    @cached_property
+    def per_sample_ns(self) -> float:
+        """What fetching, transforming and collating one sample takes, wherever it is done."""
+        return (self.main_ns + self.worker_ns) / self.samples if self.samples else 0.0
+
+    @cached_property
+    def loop_line(self) -> list[Where]:
+        """The lines at which batches are asked for, most batches first."""
+        sites = [one.get("site") for one in self.context.loaders.values()]
+        return [Where(str(site[0]), int(site[1]), site[2]) for site in sites if isinstance(site, (list, tuple)) and len(site) == 3]
+
+    @cached_property
+    def deterministic(self) -> bool | None:
+        """Whether a sample that was prepared again gave the same numbers; None where none was seen twice."""
+        marks: dict[tuple[int, int], set[int]] = defaultdict(set)
+        times: dict[tuple[int, int], int] = defaultdict(int)
+        for _, fact in self.context.lane_facts("sample"):
+            value = fact.get("value")
+            if fact.get("name") == "sample" and isinstance(value, list) and len(value) >= 2:
+                which = int(value[0]), int(value[3]) if len(value) > 3 else 0
+                marks[which].add(int(value[1]))
+                times[which] += 1
+        again = [number for number, count in times.items() if count > 1]
+        return all(len(marks[number]) == 1 for number in again) if again else None
+
+    def work(self, *names: str) -> Work:
+        """Some kinds of work as one."""
+        whole = Work()
+        for name in names:
+            one = self.works.get(name)
+            if one is None:
+                continue
+            whole.main += one.main
+            whole.worker += one.worker
+            whole.by_hand += one.by_hand
+            for frame, ns in one.lines.items():
+                whole.lines[frame] += ns
+            for frame, ns in one.callers.items():
+                whole.callers[frame] += ns
+        return whole
+
+    def felt(self, work: Work) -> int:
+        """What the main thread would be spared without this work: its own share, and the waiting that the workers' share causes."""
+        waiting = min(self.wait_ns, work.worker / max(self.num_workers, 1)) if self.worker_ns else 0
+        return int(work.main + work.by_hand + waiting)
+
+    def where(self, work: Work, *first: Where | None) -> tuple[Where, ...]:
+        """The hot line, the place that is at fault if it is another, then what leads there."""
+        hot = work.where(2)
+        return lines.unique(*(place for place in first if place is not None), hot, self.loop_line[:1], work.called_from(), work.where(4))
+
+
+def preparation(context: Context) -> Preparation:
+    """All looks at the path of the data, sorted by kind; worked out once."""
+    if "preparation" not in context._cache:
+        context._cache["preparation"] = _sorted(context)
+    found: Preparation = context._cache["preparation"]
+    return found
+
+
+def _sorted(context: Context) -> Preparation:
+    found = Preparation(context)
+    mine = [s for s in context.samples if s.time > found.begins and s.activity.removeprefix("evaluate/") in IN_PROCESS]
+    theirs = [s for s in context.worker_samples if (s.activity in WORKER and s.frames) or s.activity in ("fetch", "collate")]
+    for samples, whole, worker in ((mine, found.main_ns, False), (theirs, found.worker_ns, True)):
+        seen = sum(sample.ns for sample in samples)
+        for sample in samples:
+            _add(found, kind_of(sample), sample, int(sample.ns * whole / seen), "worker" if worker else "main")
+        if not seen and whole:
+            work = found.works[PLAIN]
+            work.main, work.worker = work.main + whole * (not worker), work.worker + whole * worker
+    loops = lines.step_lines(context)
+    operators = max((one.count for one in context.operators() if one.phase == "script"), default=0)
+    for sample in context.samples:
+        if sample.time > found.begins and sample.activity in BY_HAND and position(sample, context) == "before":
+            kind = kind_of(sample)
+            if kind == PLAIN:
+                # Work on whole batches is what a step needs; one element after the other it is not.
+                if lines.inner_loop(sample, loops) is None or operators >= LOOPED_CALLS:
+                    continue
+                kind = TRANSFORM
+            _add(found, kind, sample, sample.ns, "by_hand")
+    _settle(found)
+    return found
+
+
+def _settle(found: Preparation) -> None:
+    """Plain lines of the user's are work where a sample takes long, and only overhead where it does not; spans know some kinds exactly."""
+    plain, overhead = found.works.get(PLAIN), found.works.get(OVERHEAD)
+    if plain is not None:
+        each = (plain.main + plain.worker) / found.samples if found.samples else float(HEAVY_SAMPLE_NS)
+        _merge(found, PLAIN, TRANSFORM if each >= HEAVY_SAMPLE_NS else OVERHEAD)
+    convert = found.works.get(CONVERT)
+    if (
+        convert is not None
+        and found.samples
+        and not convert.by_hand
+        and (convert.main + convert.worker) / found.samples < HEAVY_SAMPLE_NS / 4
+    ):
+        _merge(found, CONVERT, OVERHEAD)
+    if overhead is not None and found.samples and (overhead.main + overhead.worker) / found.samples > CHEAP_SAMPLE_NS * 2:
+        _merge(found, OVERHEAD, BYTES)
+    if SHRINK in found.works:
+        # What is made small right after it was decoded had been decoded for nothing.
+        both = found.work(DECODE).total >= 0.3 * found.work(SHRINK).total
+        _merge(found, SHRINK, DECODE if both else TRANSFORM)
+
+
+def _merge(found: Preparation, name: str, into: str) -> None:
+    both = found.work(name, into)
+    found.works.pop(name, None)
+    found.works[into] = both
+
+
+def _add(found: Preparation, kind: str, sample: Sample, ns: int, to: str) -> None:
+    work = found.works[kind]
+    setattr(work, to, getattr(work, to) + ns)
+    for place, frame in enumerate(dict.fromkeys(sample.frames)):
+        (work.lines if place == 0 else work.callers)[frame] += ns
+
+
+def kind_of(sample: Sample) -> str:
+    """The kind of work that one look saw."""
+    span = sample.span
+    if span == "sleep":
+        return WAITING
+    if span.startswith("decode") or span == "open image":
+        return DECODE
+    leaf = sample.leaf[0].replace("\\", "/")
+    for kind, parts in _LEAVES:
+        if any(part in leaf for part in parts):
+            if kind == OVERHEAD and sample.frames and "dataset.py" not in leaf and "collate" not in leaf and "fetch" not in leaf:
+                break
+            if kind == TRANSFORM and sample.leaf[2] in ("resize", "thumbnail", "reduce"):
+                return SHRINK
+            if kind == TRANSFORM and "/PIL/" in leaf and sample.leaf[2] in ("open", "load", "convert", "draft", "_open"):
+                return DECODE
+            return kind
+    if span.startswith("read "):
+        return STORAGE
+    if not sample.frames:
+        return OVERHEAD
+    file, number, function = sample.frames[0]
+    by_line = _LINES.get(kinds.kind(file, number))
+    if by_line is not None:
+        return by_line
+    return TRANSFORM if function == "__call__" else PLAIN
+
+
+# Before or after the forward ------------------------------------------------------------------------------------------------
+
+
+def position(sample: Sample, context: Context) -> str | None:
+    """Whether a look lies ``before`` the forward of its step or ``after`` its update, in the order of the user's lines."""
+    anchors = _anchors(context)
+    found: str | None = None
+    for frame in reversed(sample.frames):
+        bounds = anchors.get((frame[0], frame[2]))
+        if bounds is None:
+            continue
+        if frame[1] < bounds[0]:
+            found = "before"
+        elif frame[1] > bounds[1]:
+            found = "after"
+        else:
+            found = "before" if frame[1] == bounds[0] and bounds[0] != bounds[1] else None
+    return found
+
+
+def _anchors(context: Context) -> dict[tuple[str, str], tuple[int, int]]:
+    """For each function that leads to forwards and updates: the first line of a forward, the last of a backward or update."""
+    if "anchors" not in context._cache:
+        context._cache["anchors"] = _find_anchors(context)
+    found: dict[tuple[str, str], tuple[int, int]] = context._cache["anchors"]
+    return found
+
+
+def _find_anchors(context: Context) -> dict[tuple[str, str], tuple[int, int]]:
+    first: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    last: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for sample in context.samples:
+        for into, activities in ((first, ("forward",)), (last, ("backward", "optimizer"))):
+            if sample.activity in activities:
+                for frame in sample.frames:
+                    into[frame[0], frame[2]][frame[1]] += sample.ns
+    return {key: (min(first[key]), max(last[key])) for key in first if key in last}
