@@ -9,7 +9,8 @@ demo: .venv/stamp-demo  ## train on MNIST under unslow; the verdict, and where r
 	$(BIN)/unslow run examples/mnist_torch.py
 
 test: .venv/stamp-test  ## the fast, fixed set
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --ignore tests/planted
+	$(BIN)/python -m pytest -m "not slow" tests/planted  # delays are measured: one at a time
 
 trust: .venv/stamp-test  ## all that must hold before a release, the slow tests too
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -37,7 +37,7 @@ PLANTED = [
 def run(part: str, way: str, folder: Path) -> tuple[Run, dict[str, float]]:
     """The finished run, and what the script printed: a number after each word."""
     work = folder / "work"
-    work.mkdir(parents=True)
+    work.mkdir(parents=True, exist_ok=True)
     (work / "training.py").write_text(SCRIPT.read_text())
     done = under(["training.py", part, way], work, folder / "run")
     assert done.exit_code == 0, done.stderr

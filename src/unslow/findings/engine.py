@@ -15,6 +15,9 @@ from unslow.findings.price import gain
 from unslow.findings.thresholds import WORTH_FIXING, WORTH_NAMING
 from unslow.recording.model import Recording
 
+_ONCE = ("startup.", "compile.", "data.worker_startup", "eval.", "io.checkpoint")
+"""Causes outside the steady step: their cure leaves it as it is."""
+
 Rule = Callable[[Context], Iterable[Draft]]
 
 
@@ -64,7 +67,13 @@ def _finding(draft: Draft, context: Context) -> Finding | None:
     if priced.likely < WORTH_NAMING:
         return None
     step = context.account.steps.median_ns
-    per_step = gain(step, draft.step_saved) if step and draft.step_saved else None
+    if step and draft.step_saved is not None:
+        per_step = gain(step, draft.step_saved)
+    elif step and not draft.cause.startswith(_ONCE):
+        # What is saved over the whole training is saved evenly: the same part of each step.
+        per_step = gain(context.loop, draft.saved)
+    else:
+        per_step = None
     ns = min(max(int(draft.ns), 0), context.wall)
     return Finding(
         cause=draft.cause,

@@ -74,7 +74,7 @@ def kind(file: str, number: int) -> str:
     here = [part for part in _own(node) if _on(part, number)] or list(_own(node))
     calls = [part for part in here if isinstance(part, ast.Call)]
     names = {source.call_name(call) for call in calls}
-    if copies_everything(node, here, scope):
+    if copies_everything(node, here, scope) or _takes_from_copy(node, file):
         return COPY
     if _looks_up(node, here, scope):
         return LOOKUP
@@ -96,12 +96,19 @@ def kind(file: str, number: int) -> str:
 
 
 def _stacks(calls: list[ast.Call]) -> bool:
-    """Rows picked one by one and put together again."""
+    """Rows picked one by one and put together again, nothing else done to them."""
     for call in calls:
-        if source.call_name(call) in ("stack", "cat", "vstack", "concatenate") and call.args:
-            if isinstance(call.args[0], ast.ListComp | ast.GeneratorExp) and any(
-                isinstance(one, ast.Subscript) for one in ast.walk(call.args[0].elt)
-            ):
+        if source.call_name(call) not in ("stack", "cat", "vstack", "concatenate") or not call.args:
+            continue
+        rows = call.args[0]
+        if isinstance(rows, ast.ListComp | ast.GeneratorExp):
+            inside = list(ast.walk(rows.elt))
+            light = all(
+                source.call_name(one) in ("from_numpy", "tensor", "as_tensor", "view", "item")
+                for one in inside
+                if isinstance(one, ast.Call)
+            )
+            if light and any(isinstance(one, ast.Subscript) for one in inside):
                 return True
     return False
 
@@ -132,6 +139,30 @@ def statement(file: str, number: int) -> tuple[ast.stmt, Scope] | None:
     assert isinstance(scope, _FUNCTIONS | ast.Module)
     loops = [node for node in around[scopes[-1] :] if isinstance(node, ast.For | ast.While) and not _over_keys(node)]
     return best[-1], Scope(scope, loops[0] if loops else None, _imported(parsed[0]))
+
+
+def _takes_from_copy(node: ast.stmt, file: str) -> bool:
+    """Whether a statement only picks from what the one before it copied: a look often sees the line after the call that took the time."""
+    before = _statement_before(node, file)
+    if before is None:
+        return False
+    number = before.lineno
+    found = statement(file, number)
+    if found is None or found[0] is not before or not isinstance(before, ast.Assign) or not isinstance(before.targets[0], ast.Name):
+        return False
+    name = before.targets[0].id
+    picked = [p for p in _own(node) if isinstance(p, ast.Subscript) and isinstance(p.value, ast.Name) and p.value.id == name]
+    return bool(picked) and copies_everything(before, _own(before), found[1])
+
+
+def _statement_before(node: ast.stmt, file: str) -> ast.stmt | None:
+    parsed = source.tree(file)
+    for parent in ast.walk(parsed[0]) if parsed else ():
+        for body in (getattr(parent, "body", None), getattr(parent, "orelse", None)):
+            if isinstance(body, list) and node in body:
+                place = body.index(node)
+                return body[place - 1] if place else None
+    return None
 
 
 def persistent(node: ast.AST, scope: Scope) -> bool:

@@ -90,3 +90,48 @@ def loop_node(file: str, number: int) -> ast.AST | None:
         return None
     at = spans[-1]
     return next(node for node in ast.walk(parsed[0]) if isinstance(node, _LOOPS) and (node.lineno, node.end_lineno) == at)
+
+
+@lru_cache(maxsize=256)
+def turns(file: str, number: int) -> str:
+    """How the turns of the loop around a line hang together.
+
+    ``free``: each on its own (sums and lists apart). ``carried``: a state goes from turn to turn beside data of its own.
+    ``feedback``: a turn has nothing but what the one before it put out.
+    """
+    loop = loop_node(file, number)
+    if not isinstance(loop, ast.For | ast.While | ast.AsyncFor):
+        return "free"
+    seen: set[str] = set()
+    read_first: set[str] = set()
+    made: set[str] = set()
+    for statement in (inner for part in loop.body for inner in ast.walk(part)):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            written = {name for target in targets for name in stored(target)}
+            read_first |= {
+                name for name in names(statement.value) - seen if not (name in written and isinstance(statement.value, ast.BinOp))
+            }
+            seen |= written
+            made |= written
+    carried = read_first & made
+    if not carried:
+        return "free"
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return "feedback"
+    own = stored(loop.target)
+    return "carried" if any(own & names(part) for part in loop.body) else "feedback"
+
+
+def names(node: ast.AST) -> set[str]:
+    """Every name that is read or written below a node."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - {"self"}
+
+
+def stored(node: ast.AST) -> set[str]:
+    """Names that an assignment to this target makes or replaces, the base of ``x[i] = …`` not among them."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return {name for part in node.elts for name in stored(part)}
+    if isinstance(node, ast.Starred):
+        return stored(node.value)
+    return {node.id} if isinstance(node, ast.Name) else set()

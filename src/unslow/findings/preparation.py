@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from unslow.account.model import Where
-from unslow.findings import kinds, lines
+from unslow.findings import kinds, lines, source
 from unslow.findings.context import Context, Sample
 from unslow.findings.thresholds import CHEAP_SAMPLE_NS, HEAVY_SAMPLE_NS, LOOPED_CALLS
 
@@ -45,6 +45,10 @@ _LINES = {
     kinds.COPY: COPY, kinds.LOOKUP: LOOKUP, kinds.CONVERT: CONVERT, kinds.READ: STORAGE, kinds.SEEK: ACCESS, kinds.DECODE: DECODE,
     kinds.STACK: OVERHEAD,
 }  # fmt: skip
+
+
+# The first word of a span's name, where that says it all.
+_SPANS = {"decode": DECODE, "open": DECODE, "read": STORAGE, "sleep": WAITING}
 
 
 @dataclass(slots=True)
@@ -87,16 +91,25 @@ class Preparation:
         times = [int(main.swept.time[int(place[0])]) for place in places if len(place) and int(place[0]) < len(main.swept.time)]
         return min(times, default=0)
 
+    def exact(self, *activities: str) -> dict[str, int]:
+        """Nanoseconds on the main thread since the first batch in these activities, in evaluation too, by the name of the span."""
+        main = self.context.main
+        if main is None:
+            return {}
+        timeline = main.timeline
+        rows = [number for number, name in enumerate(timeline.names) if name.removeprefix("evaluate/") in activities]
+        mine = np.isin(timeline.activity, rows) & (timeline.end > self.begins)
+        net = np.bincount(timeline.code[mine], weights=(timeline.end - timeline.start - timeline.cost)[mine])
+        found: dict[str, int] = defaultdict(int)
+        for code in np.flatnonzero(net).tolist():
+            definition = timeline.definitions.get(code)
+            found[definition.name if definition else ""] += int(net[code])
+        return found
+
     @cached_property
     def main_ns(self) -> int:
         """What the main thread spends on making batches itself inside a loader."""
-        main = self.context.main
-        if main is None:
-            return 0
-        timeline = main.timeline
-        rows = [number for number, name in enumerate(timeline.names) if name.removeprefix("evaluate/") in IN_PROCESS]
-        mine = np.isin(timeline.activity, rows) & (timeline.end > self.begins)
-        return int((timeline.end - timeline.start - timeline.cost)[mine].sum())
+        return sum(self.exact(*IN_PROCESS).values())
 
     @cached_property
     def wait_ns(self) -> int:
@@ -205,27 +218,52 @@ def preparation(context: Context) -> Preparation:
 def _sorted(context: Context) -> Preparation:
     found = Preparation(context)
     mine = [s for s in context.samples if s.time > found.begins and s.activity.removeprefix("evaluate/") in IN_PROCESS]
-    theirs = [s for s in context.worker_samples if (s.activity in WORKER and s.frames) or s.activity in ("fetch", "collate")]
-    for samples, whole, worker in ((mine, found.main_ns, False), (theirs, found.worker_ns, True)):
-        seen = sum(sample.ns for sample in samples)
-        for sample in samples:
-            _add(found, kind_of(sample), sample, int(sample.ns * whole / seen), "worker" if worker else "main")
-        if not seen and whole:
-            work = found.works[PLAIN]
-            work.main, work.worker = work.main + whole * (not worker), work.worker + whole * worker
+    theirs = [s for s in context.worker_samples if s.activity in WORKER]
+    for group in (("data.fetch", "data.transform"), ("data.collate",), ("data.sample",)):
+        looks = [s for s in mine if s.activity.removeprefix("evaluate/") in group]
+        _share_out(found, looks, found.exact(*group), "main")
+    parts = context.worker_parts("fetch") | context.worker_parts("decode")
+    fetched = {name: ns for name, (ns, _) in parts.items()} | {"": context.worker_ns("transform")}
+    _share_out(found, [s for s in theirs if s.activity != "collate"], fetched, "worker")
+    _share_out(found, [s for s in theirs if s.activity == "collate"], {"": context.worker_ns("collate")}, "worker")
     loops = lines.step_lines(context)
     operators = max((one.count for one in context.operators() if one.phase == "script"), default=0)
-    for sample in context.samples:
-        if sample.time > found.begins and sample.activity in BY_HAND and position(sample, context) == "before":
+    script = [s for s in context.samples if s.activity in BY_HAND and s.time > found.begins]
+    seen = sum(sample.ns for sample in script)
+    scale = sum(found.exact(*BY_HAND).values()) / seen if seen else 0.0
+    for sample in script:
+        if position(sample, context) == "before":
             kind = kind_of(sample)
             if kind == PLAIN:
                 # Work on whole batches is what a step needs; one element after the other it is not.
                 if lines.inner_loop(sample, loops) is None or operators >= LOOPED_CALLS:
                     continue
                 kind = TRANSFORM
-            _add(found, kind, sample, sample.ns, "by_hand")
+            _add(found, kind, sample, int(sample.ns * scale), "by_hand")
     _settle(found)
     return found
+
+
+def _share_out(found: Preparation, looks: list[Sample], exact: dict[str, int], to: str) -> None:
+    """Give measured time to kinds of work: what spans name exactly goes there, the rest as the looks at it say."""
+    rest = 0
+    for name, ns in exact.items():
+        kind = _SPANS.get(name.split(" ")[0]) if name else None
+        named = [look for look in looks if look.span == name] if kind else []
+        if kind is None:
+            rest += ns
+            continue
+        work = found.works[kind]
+        setattr(work, to, getattr(work, to) + ns)
+        for look in named:
+            _note(work, look, ns * look.ns // sum(one.ns for one in named))
+    others = [look for look in looks if look.span.split(" ")[0] not in _SPANS]
+    seen = sum(look.ns for look in others)
+    for look in others:
+        _add(found, kind_of(look), look, int(look.ns * rest / seen), to)
+    if rest and not seen:
+        work = found.works[PLAIN]
+        setattr(work, to, getattr(work, to) + rest)
 
 
 def _settle(found: Preparation) -> None:
@@ -259,6 +297,10 @@ def _merge(found: Preparation, name: str, into: str) -> None:
 def _add(found: Preparation, kind: str, sample: Sample, ns: int, to: str) -> None:
     work = found.works[kind]
     setattr(work, to, getattr(work, to) + ns)
+    _note(work, sample, ns)
+
+
+def _note(work: Work, sample: Sample, ns: int) -> None:
     for place, frame in enumerate(dict.fromkeys(sample.frames)):
         (work.lines if place == 0 else work.callers)[frame] += ns
 
@@ -275,6 +317,8 @@ def kind_of(sample: Sample) -> str:
         if any(part in leaf for part in parts):
             if kind == OVERHEAD and sample.frames and "dataset.py" not in leaf and "collate" not in leaf and "fetch" not in leaf:
                 break
+            if kind == TRANSFORM and sample.frames and kinds.kind(*sample.frames[0][:2]) == kinds.COPY:
+                return COPY
             if kind == TRANSFORM and sample.leaf[2] in ("resize", "thumbnail", "reduce"):
                 return SHRINK
             if kind == TRANSFORM and "/PIL/" in leaf and sample.leaf[2] in ("open", "load", "convert", "draft", "_open"):
@@ -320,11 +364,17 @@ def _anchors(context: Context) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def _find_anchors(context: Context) -> dict[tuple[str, str], tuple[int, int]]:
-    first: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    last: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    first: dict[tuple[str, str], set[int]] = defaultdict(set)
+    last: dict[tuple[str, str], set[int]] = defaultdict(set)
     for sample in context.samples:
         for into, activities in ((first, ("forward",)), (last, ("backward", "optimizer"))):
             if sample.activity in activities:
                 for frame in sample.frames:
-                    into[frame[0], frame[2]][frame[1]] += sample.ns
-    return {key: (min(first[key]), max(last[key])) for key in first if key in last}
+                    into[frame[0], frame[2]].add(frame[1])
+    # Short parts of a step are seldom looked at: where the first call of each module stood, and what the source says.
+    for one in context.main.timeline.definitions.values() if context.main is not None else ():
+        if one.activity == "forward" and one.attributes.get("grad") and one.file and one.line and one.function:
+            first[one.file, one.function].add(one.line)
+    for (file, function), numbers in source.calls_that_lead_to(context.files, frozenset({"backward"})).items():
+        last[file, function] |= numbers
+    return {key: (min(first.get(key) or last[key]), max(last[key])) for key in last}

@@ -74,6 +74,22 @@ def where_made(files: tuple[str, ...], name: str) -> tuple[str, int] | None:
     return None
 
 
+@lru_cache(maxsize=16)
+def calls_that_lead_to(files: tuple[str, ...], names: frozenset[str]) -> dict[tuple[str, str], set[int]]:
+    """By file and function: lines that call one of these names, or a function of the user's that does, up to three calls away."""
+    found: dict[tuple[str, str], set[int]] = {}
+    wanted = set(names)
+    for _ in range(4):
+        for file in files:
+            parsed = tree(file)
+            for node, parents in _with_parents(parsed[0]) if parsed else ():
+                if isinstance(node, ast.Call) and call_name(node) in wanted:
+                    around = [one.name for one in parents if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+                    found.setdefault((file, around[-1] if around else "<module>"), set()).add(node.lineno)
+        wanted = {function for _, function in found if function != "<module>" and not function.startswith("__")}
+    return found
+
+
 def function_of(file: str, number: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The innermost function around a line."""
     parsed = tree(file)

@@ -295,7 +295,7 @@ def _finding(account: Account, finding: Finding) -> dict[str, Any]:
         "share": units.share(finding.ns, account.wall_ns),
         "gain": f"{units.ratio(gain.low)} to {units.ratio(gain.high)}" if gain else None,
         "gain_step": f"{units.ratio(step.low)} to {units.ratio(step.high)}" if step else None,
-        "evidence": [words.clean(evidence.text) for evidence in finding.evidence],
+        "evidence": [words.measured(evidence) for evidence in finding.evidence],
         "where": [f"{words.short_path(where.file, account.script)}:{where.line}" for where in finding.where],
         "fix": finding.fix and {"id": finding.fix.id, "applicability": finding.fix.applicability, "text": words.clean(finding.fix.text)},
     }  # fmt: skip

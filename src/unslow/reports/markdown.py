@@ -52,7 +52,7 @@ def _findings(account: Account) -> str:
         gain = f"; predicted {units.ratio(finding.gain.low)} to {units.ratio(finding.gain.high)} faster to finish" if finding.gain else ""
         places = ", ".join(_code(f"{words.short_path(where.file, account.script)}:{where.line}") for where in finding.where[:2])
         lines.append(f"{number}. {_text(finding.title)} ({units.seconds(finding.ns)}{gain}){': ' + places if places else ''}")
-        lines += [f"   - {_text(evidence.text)}" for evidence in finding.evidence]
+        lines += [f"   - {_text(words.measured(evidence))}" for evidence in finding.evidence]
     return "\n".join(["Why:", "", *lines]) if lines else ""
 
 

@@ -169,10 +169,15 @@ def _finding(page: _Page, account: Account, number: int, finding: Finding) -> No
     page.add((head + (" " * room + tail if room >= 2 else ""), "bold"))
     if room < 2:
         page.paragraph(f"     {tail}", "bold", indent="     ")
-    said = "; ".join(evidence.text for evidence in finding.evidence)
-    page.paragraph(f"     {finding.title.rstrip('.')}{': ' + said if said else ''}.", indent="     ")
+    page.paragraph(f"     {finding.title.rstrip('.')}.", indent="     ")
+    said = "; ".join(words.measured(evidence) for evidence in finding.evidence)
+    if said:
+        page.paragraph(f"     {said}", "dim", indent="     ")
     for where in finding.where[:1]:
-        page.add((f"     {words.short_path(where.file, account.script)}:{where.line}", "cyan"))
+        place = f"     {words.short_path(where.file, account.script)}:{where.line}"
+        text = words.source_line(where.file, where.line)
+        room = page.width - len(place) - 3
+        page.add((f"{place}   {text if len(text) <= room else text[: room - 1] + '…'}" if text and room > 10 else place, "cyan"))
     if finding.fix is not None:
         page.paragraph(f"     fix  {finding.fix.text or finding.fix.id}  ({finding.fix.applicability})", "green", indent="          ")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
 from dataclasses import dataclass
 
 from unslow import units
-from unslow.account.model import Account, Activity, Interval
+from unslow.account.model import Account, Activity, Evidence, Interval
 from unslow.activities import EVALUATE
 
 LABELS: dict[str, str] = {
@@ -288,3 +289,30 @@ def joined(text: str) -> str:
 def clean(text: str) -> str:
     """Text of others made safe to print: control characters, line ends and lone surrogates become visible."""
     return text if text.isprintable() else "".join(one if one.isprintable() or one == "\u00a0" else repr(one)[1:-1] for one in text)
+
+
+_SECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "µs": 1_000, "ns": 1}
+
+
+def measured(evidence: Evidence) -> str:
+    """A figure with what it is of: ``work of the workers: 27.2 s``. A sentence that holds its figures already stays as it is."""
+    text, value, unit = clean(evidence.text), evidence.value, evidence.unit
+    if unit in _SECONDS:
+        figure = units.seconds(value * _SECONDS[unit])
+    elif unit == "x":
+        figure = units.ratio(value)
+    elif unit in ("B", "bytes"):
+        figure = units.size(value)
+    else:
+        number = f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+        figure = f"{number} {clean(unit)}".strip()
+    return text if figure in text else f"{text}: {figure}"
+
+
+def source_line(file: str, line: int) -> str:
+    """The text of one of the user's lines, or nothing where the file is not there any more."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as lines:
+            return clean(next(itertools.islice(lines, line - 1, None), "").strip())
+    except OSError:
+        return ""

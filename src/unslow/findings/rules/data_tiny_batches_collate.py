@@ -34,11 +34,16 @@ def check(context: Context) -> Iterator[Draft]:
     text = "fetch whole batches: DataLoader(dataset, sampler=BatchSampler(RandomSampler(dataset), batch_size, False), batch_size=None)"
     if by_hand:
         text = "index the whole batch at once: data[rows] instead of stacking data[row] for each row"
+    elif all(one.get("sampler") == "_InfiniteConstantSampler" for one in context.loaders.values()):
+        text = "let the data set yield whole batches (arrays of rows) and give the loader batch_size=None"
     elif not plain:
         text = "give the data set a __getitems__(rows) that indexes the whole batch at once, or index its arrays directly"
+    title = f"{number} records were fetched and put together one by one, {seconds(each)} each, {seconds(work.total)} in all"
+    if by_hand:
+        title = f"the rows of each batch were picked and put together one by one, {seconds(each)} a step, {seconds(work.total)} in all"
     yield Draft(
         cause=CAUSE,
-        title=f"{number} {unit}s were fetched and put together one by one, {seconds(each)} each, {seconds(work.total)} in all",
+        title=title,
         ns=felt,
         saved=(0.8 * felt, 0.92 * felt + 0.5 * collected, felt + collected),
         evidence=(
@@ -49,5 +54,5 @@ def check(context: Context) -> Iterator[Draft]:
         where=found.where(work, *([] if by_hand else found.loop_line[:1])),
         fix=Fix("batched-fetch", "safe" if plain and not by_hand else "display", text),
         confidence=0.85,
-        explains=frozenset({"data.pipeline_serial", "data.too_few_workers", "host.gc"}),
+        explains=frozenset({"data.pipeline_serial", "data.too_few_workers", "host.gc", "dispatch.python_loop"}),
     )

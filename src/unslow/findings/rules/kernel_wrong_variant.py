@@ -9,7 +9,7 @@ from unslow.account.model import Fix, Where
 from unslow.findings import source
 from unslow.findings.context import Context
 from unslow.findings.draft import Draft, evidence
-from unslow.findings.lines import loop_node, looped, unique
+from unslow.findings.lines import loop_node, looped, names, unique
 from unslow.findings.operators import CALL_NS, is_matrix, needed, typical
 from unslow.findings.thresholds import SHARE_OF_LOOP, SINGLE_STEPS, WHOLE_SEQUENCE_RATE
 
@@ -71,15 +71,11 @@ def _runs_ahead(place: Where) -> bool:
         for node in ast.walk(loop):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if node.lineno <= place.line <= (node.end_lineno or node.lineno) or made & _names(node.value):
-                    made |= {name for target in targets for name in _names(target)}
+                if node.lineno <= place.line <= (node.end_lineno or node.lineno) or made & names(node.value):
+                    made |= {name for target in targets for name in names(target)}
     line = source.line(place.file, place.line)
     calls = [call for call in line.calls if call.args and not isinstance(call.func, ast.Name)] if line else []
     calls = calls or (list(line.calls) if line else [])
     # State goes back in as a later argument; it is the first that must not depend on what came out.
     outermost = max(calls, key=lambda call: (call.end_col_offset or 0) - call.col_offset, default=None)
-    return outermost is None or not outermost.args or not made & _names(outermost.args[0])
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - {"self"}
+    return outermost is None or not outermost.args or not made & names(outermost.args[0])
