@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 CAUSES: dict[str, str] = {
     "data.per_sample_transform": "Heavy Python or CPU work (transform, tokenising) is done per sample, again in every epoch.",
     "data.tiny_batches_collate": "Many tiny records are fetched and stacked one by one.",
@@ -63,3 +65,13 @@ CAUSES: dict[str, str] = {
     "compare.unequal_work": "The things compared do different work.",
     "timing.async_not_synced": "The measurement is wrong, not the program: work was still running when the clock was read.",
 }
+
+
+def page(cause: str) -> str | None:
+    """The page about a cause (Markdown), or None where there is none: installed beside the code, in a checkout under ``docs``."""
+    here = Path(__file__).resolve().parent
+    for folder in (here / "pages", here.parent.parent / "docs" / "causes"):
+        path = folder / f"{cause}.md"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    return None

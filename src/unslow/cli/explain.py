@@ -14,7 +14,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("name", nargs="?", help="a name from the verdict, for example data.wait; without one, all names")
     options = parser.parse_args(words)
     from unslow.activities import ACTIVITIES, WORKER
-    from unslow.causes import CAUSES
+    from unslow.causes import CAUSES, page
 
     if options.name is None:
         for title, names in (
@@ -40,4 +40,7 @@ def main(words: list[str]) -> int:
     print(f"{name} ({kind})\n\n  {sentence}")
     if options.name != name:
         print("\n  With the prefix evaluate/: the same, inside validation.")
+    text = page(name) if kind == "cause" else None
+    if text is not None:
+        print("\n" + text.partition("\n")[2].strip())
     return 0

@@ -10,7 +10,7 @@ from functools import lru_cache
 from unslow.findings import source
 
 COPY, LOOKUP, CONVERT, STACK, READ = "copy", "lookup", "convert", "stack", "read"
-SEEK, DECODE, WRITE, DRAW, PLAIN = "seek", "decode", "write", "draw", "plain"
+SEEK, DECODE, WAIT, WRITE, DRAW, PLAIN = "seek", "decode", "wait", "write", "draw", "plain"
 
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -78,6 +78,8 @@ def kind(file: str, number: int) -> str:
         return COPY
     if _looks_up(node, here, scope):
         return LOOKUP
+    if "sleep" in names:
+        return WAIT
     if names & _SEEKS or _scans_file(node, scope):
         return SEEK
     if names & _DECODES or any(_root(call.func) in _DECODERS and source.call_name(call) in ("open", "load", "read") for call in calls):
@@ -91,7 +93,9 @@ def kind(file: str, number: int) -> str:
     if names & _READS:
         return READ
     if names & _WRITES:
-        return DRAW if any(isinstance(part, ast.Constant) and "\r" in str(part.value) for part in _own(node)) else WRITE
+        drawn = any(isinstance(part, ast.Constant) and "\r" in str(part.value) for part in _own(node))
+        terminal = any(isinstance(part, ast.Attribute) and part.attr in ("stdout", "stderr") for part in here) or "print" in names
+        return DRAW if drawn or terminal else WRITE
     return PLAIN
 
 

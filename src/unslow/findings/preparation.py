@@ -44,6 +44,7 @@ _LEAVES = (
 _LINES = {
     kinds.COPY: COPY, kinds.LOOKUP: LOOKUP, kinds.CONVERT: CONVERT, kinds.READ: STORAGE, kinds.SEEK: ACCESS, kinds.DECODE: DECODE,
     kinds.STACK: OVERHEAD,
+    kinds.WAIT: WAITING,
 }  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from types import FrameType
 
 _PROBE = os.path.dirname(os.path.abspath(__file__))
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__))
-_LIBRARY_FOLDERS = ("/site-packages/", "/dist-packages/", "\\site-packages\\")
+# The last: where torch.compile keeps the code that it writes.
+_LIBRARY_FOLDERS = ("/site-packages/", "/dist-packages/", "\\site-packages\\", "/torchinductor_")
 _known: dict[str, bool] = {}
 _absolute: dict[str, str] = {}
 _main_files: set[str] = set()

@@ -20,6 +20,7 @@ def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
 
     tensor = torch.Tensor
     strided = torch.strided
+    wide = (torch.float32, torch.float64, torch.bfloat16)  # float16 is computed in float32, where its small numbers are ordinary
     item = vars(tensor).get("item")
     read = getattr(item, "__wrapped__", item) or tensor.item
 
@@ -108,7 +109,7 @@ def make_mode(torch: Any, max_operators: int, max_ns: int, phase: Any) -> Any:
             address, size = storage.data_ptr(), value.numel() * value.element_size()
             fresh = address not in self.storages
             self.storages[address] = max(self.storages.get(address, 0), size)
-            if fresh and self.probes < MAX_PROBES and value.is_cpu and value.dtype.is_floating_point and value.numel() >= 64:
+            if fresh and self.probes < MAX_PROBES and value.is_cpu and value.dtype in wide and value.numel() >= 64:
                 self.probes += 1
                 self.probe(value, where)
 

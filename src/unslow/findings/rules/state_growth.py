@@ -13,6 +13,10 @@ from unslow.findings.lines import unique
 from unslow.findings.thresholds import GROWTH, GROWTH_SHARE
 
 CAUSE = "state.growth"
+_GROWING = (
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "add_param_group",
+    "append", "extend", "cat", "concatenate", "vstack",
+)  # fmt: skip
 _NOT = ("startup", "setup", "teardown", "compile", "observer", "unexplained", "evaluate", "data.wait", "data.workers", "gc")
 
 
@@ -52,13 +56,18 @@ def check(context: Context) -> Iterator[Draft]:
             evidence(f"{activity}, last quarter", mine[3] / each / 1e6, "ms a step"),
             evidence("everything else, last quarter over the first", drift, "x"),
         ),
-        where=unique(lines[:3], context.hot_lines(activity, callers=True)[:3]),
+        where=unique(lines[:2], _grown(context), context.hot_lines(activity, callers=True)[:3]),
         fix=Fix(
             "bound-state", "display", "keep what each step needs (a running value, the last N entries), not everything since the start"
         ),
         confidence=0.85,
         explains=frozenset({"dispatch.small_ops", "dispatch.python_loop", "host.gc", "data.array_conversion", "data.full_copy_per_batch"}),
     )
+
+
+def _grown(context: Context) -> list[Where]:
+    """Where the user's files hang one more on something: hooks, parameter groups, entries of a list, rows of a tensor."""
+    return [place for name in _GROWING if (place := context.made_at(name)) is not None][:2]
 
 
 def _graph_grows(context: Context) -> bool:
