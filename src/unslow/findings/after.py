@@ -16,9 +16,11 @@ from unslow.findings.preparation import position
 
 _DRAWN = ("print", "progress bar")
 _LIBRARIES = ("/sklearn/", "/torchmetrics/", "/scipy/stats", "/nltk/", "/evaluate/", "/sacrebleu/", "/rouge", "/seqeval/", "/pycocotools/")
-_WORDS = (
-    "accuracy", "acc", "f1", "auc", "roc", "precision", "recall", "metric", "score", "confusion", "iou", "dice", "bleu", "rouge", "wer",
-    "cer", "distance", "topk", "top_k", "kappa", "mcc", "perplexity", "correlation", "calibration", "ece", "ranking", "stat",
+# What functions that measure are called: whole words of a name, and longer ones anywhere in it.
+_WORDS = frozenset({"acc", "f1", "auc", "roc", "iou", "dice", "wer", "cer", "mcc", "ece", "map", "ndcg", "mrr", "stats"})
+_LONG_WORDS = (
+    "accuracy", "precision", "recall", "metric", "score", "confusion", "perplexity", "correlation", "calibration", "bleu", "rouge",
+    "distance", "kappa", "topk", "top_k",
 )  # fmt: skip
 
 
@@ -41,6 +43,16 @@ def while_training(context: Context, activity: str) -> tuple[int, int]:
     mine = np.isin(timeline.activity, wanted) & (timeline.step > 0)
     net = (timeline.end - timeline.start - timeline.cost)[mine]
     return int(net.sum()), int(timeline.count[mine].sum())
+
+
+def saved_by_hand(context: Context) -> int:
+    """Time of the script's own lines that save something."""
+    return sum(sample.ns for sample in context.samples if _saves(sample))
+
+
+def _saves(sample: Sample) -> bool:
+    mine = sample.activity in ("script", "evaluate", "transfer.to_host") and bool(sample.frames)
+    return mine and kinds.kind(*sample.frames[0][:2]) == kinds.SAVE
 
 
 def evaluations(context: Context) -> tuple[int, int]:
@@ -97,14 +109,12 @@ def _measures(sample: Sample, context: Context) -> bool:
     leaf = sample.leaf[0].replace("\\", "/")
     if any(part in leaf for part in _LIBRARIES):
         return position(sample, context) != "before"
-    if not sample.frames or position(sample, context) != "after":
+    if not sample.frames or position(sample, context) == "before":
         return False
     file, number, _ = sample.frames[0]
     line = source.line(file, number)
     words = [frame[2].lower() for frame in sample.frames[:3]] + [name.lower() for name in (line.names if line else ())]
-    return any(word in part for word in _WORDS if len(word) > 3 for part in words) or any(
-        piece in _WORDS for part in words for piece in part.split("_")
-    )
+    return any(word in part for word in _LONG_WORDS for part in words) or any(_WORDS & set(part.split("_")) for part in words)
 
 
 def _parts(context: Context, activity: str, wanted: Callable[[str], bool]) -> tuple[int, int, list[str]]:

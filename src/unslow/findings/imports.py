@@ -57,6 +57,8 @@ def statement_of(context: Context, package: str) -> Where | None:
         for node in ast.walk(parsed[0]) if parsed else ():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            if isinstance(node, ast.Call) and source.call_name(node) in ("import_module", "reload", "__import__"):
+                names += [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
             if any(name.split(".")[0] == package for name in names):
                 return Where(file, getattr(node, "lineno", 1))
     return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from unslow.findings import source
+from unslow.findings.lifetimes import Scope, imported_names, is_argument, over_keys, persistent
 
 COPY, LOOKUP, CONVERT, STACK, READ = "copy", "lookup", "convert", "stack", "read"
-SEEK, DECODE, WAIT, WRITE, DRAW, PLAIN = "seek", "decode", "wait", "write", "draw", "plain"
+SEEK, DECODE, WAIT, WRITE, DRAW, SAVE, PLAIN = "seek", "decode", "wait", "write", "draw", "save", "plain"
 
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -18,7 +18,8 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 # Calls that make a new array or list of all that they are given.
 _COPIES = {
     "copy", "deepcopy", "clone", "astype", "float", "double", "half", "to", "contiguous", "array", "asarray", "tensor", "as_tensor",
-    "concatenate", "cat", "stack", "vstack", "hstack", "list", "tuple", "sorted", "to_numpy", "tolist", "FloatTensor", "LongTensor", "Tensor",
+    "concatenate", "cat", "stack", "vstack", "hstack", "list", "tuple", "sorted", "to_numpy", "tolist", "FloatTensor", "LongTensor",
+    "Tensor",
     "concat", "DataFrame", "tobytes", "permutation", "ascontiguousarray", "fromiter",
 }  # fmt: skip
 _CONVERSIONS = {
@@ -49,19 +50,17 @@ _DECODES = {
     "read_parquet", "read_json", "fromhex", "iter_unpack",
 }  # fmt: skip
 _DECODERS = {"Image", "cv2", "imageio", "gzip", "bz2", "lzma", "zipfile", "tarfile", "wave", "json"}
+_SAVERS = {"pickle", "joblib", "torch", "dill", "cloudpickle"}
+_LIGHT = {
+    "tensor", "from_numpy", "as_tensor", "array", "asarray", "int", "float", "len", "item", "view", "reshape", "flatten", "unsqueeze",
+    "long",
+    "randint", "integers", "range", "choice", "stack", "dict", "tuple", "append",
+}  # fmt: skip
+MOST_BEFORE = 5
 _WRITES = {
     "writerow", "writerows", "write", "writelines", "flush", "fsync", "dump", "print", "savefig", "log", "log_metrics", "add_scalar",
     "add_histogram", "info", "debug",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Scope:
-    """The function (or module) around a statement, the outermost loop in it that is no loop over keys, and what the file imports."""
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
-    loop: ast.For | ast.While | None
-    imported: frozenset[str]
 
 
 @lru_cache(maxsize=8192)
@@ -74,7 +73,9 @@ def kind(file: str, number: int) -> str:
     here = [part for part in _own(node) if _on(part, number)] or list(_own(node))
     calls = [part for part in here if isinstance(part, ast.Call)]
     names = {source.call_name(call) for call in calls}
-    if copies_everything(node, here, scope) or _takes_from_copy(node, file):
+    if "state_dict" in names:
+        return SAVE
+    if copies_everything(node, here, scope):
         return COPY
     if _looks_up(node, here, scope):
         return LOOKUP
@@ -86,17 +87,70 @@ def kind(file: str, number: int) -> str:
         return DECODE
     if _parses_text(here):
         return DECODE
+    if names & _READS:
+        return READ
     if _stacks(calls):
         return STACK
     if names & _CONVERSIONS or _fills_elements(node, file, number):
         return CONVERT
-    if names & _READS:
-        return READ
+    if names & {"save", "savez", "savez_compressed", "state_dict"} or any(
+        source.call_name(c) == "dump" and _root(c.func) in _SAVERS for c in calls
+    ):
+        return SAVE
     if names & _WRITES:
         drawn = any(isinstance(part, ast.Constant) and "\r" in str(part.value) for part in _own(node))
         terminal = any(isinstance(part, ast.Attribute) and part.attr in ("stdout", "stderr") for part in here) or "print" in names
         return DRAW if drawn or terminal else WRITE
     return PLAIN
+
+
+@lru_cache(maxsize=8192)
+def seat(file: str, number: int) -> tuple[str, int]:
+    """The kind of work that a look at this line most likely saw, and the line of that work.
+
+    A look waits until the thread gives the interpreter lock away, which a call that works inside the interpreter does not: it is then
+    seen at the next call that does, a line or two further on. A line that does next to nothing stands for the work just before it.
+    """
+    own = kind(file, number)
+    found = statement(file, number)
+    if found is None or own not in (PLAIN, CONVERT, STACK) or not _light(found[0]):
+        return own, number
+    work = None
+    for before in _statements_before(found[0], file)[-MOST_BEFORE:][::-1]:
+        its = kind(file, before.lineno)
+        if its in (COPY, LOOKUP, SEEK, DECODE, READ, WAIT) or (its == CONVERT and not _light(before)):
+            return its, before.lineno
+        if work is None and its == PLAIN and not _light(before):
+            work = before.lineno
+    return (own, number) if work is None else (PLAIN, work)
+
+
+def _light(node: ast.stmt) -> bool:
+    """Whether a statement only wraps, picks or returns: no loop over elements, no call but those that do little."""
+    if isinstance(node, ast.For | ast.While | ast.If | ast.With | ast.Try):
+        return False
+    parts = _own(node)
+    if any(isinstance(part, _COMPREHENSIONS) and not _few(part) for part in parts):
+        return False
+    return all(source.call_name(part) in _LIGHT for part in parts if isinstance(part, ast.Call))
+
+
+def _few(comprehension: ast.AST) -> bool:
+    """A comprehension that only picks."""
+    inside = list(ast.walk(comprehension))
+    return any(isinstance(part, ast.Subscript) for part in inside) and all(
+        source.call_name(part) in ("randint", "integers", "range", "len", "choice") for part in inside if isinstance(part, ast.Call)
+    )
+
+
+def _statements_before(node: ast.stmt, file: str) -> list[ast.stmt]:
+    """The statements before this one in its block."""
+    parsed = source.tree(file)
+    for parent in ast.walk(parsed[0]) if parsed else ():
+        for body in (getattr(parent, "body", None), getattr(parent, "orelse", None)):
+            if isinstance(body, list) and node in body:
+                return [one for one in body[: body.index(node)] if isinstance(one, ast.stmt)]
+    return []
 
 
 def _stacks(calls: list[ast.Call]) -> bool:
@@ -141,70 +195,21 @@ def statement(file: str, number: int) -> tuple[ast.stmt, Scope] | None:
     scopes = [place for place, node in enumerate(around) if isinstance(node, _FUNCTIONS | ast.Module)]
     scope = around[scopes[-1]]
     assert isinstance(scope, _FUNCTIONS | ast.Module)
-    loops = [node for node in around[scopes[-1] :] if isinstance(node, ast.For | ast.While) and not _over_keys(node)]
-    return best[-1], Scope(scope, loops[0] if loops else None, _imported(parsed[0]))
-
-
-def _takes_from_copy(node: ast.stmt, file: str) -> bool:
-    """Whether a statement only picks from what the one before it copied: a look often sees the line after the call that took the time."""
-    before = _statement_before(node, file)
-    if before is None:
-        return False
-    number = before.lineno
-    found = statement(file, number)
-    if found is None or found[0] is not before or not isinstance(before, ast.Assign) or not isinstance(before.targets[0], ast.Name):
-        return False
-    name = before.targets[0].id
-    picked = [p for p in _own(node) if isinstance(p, ast.Subscript) and isinstance(p.value, ast.Name) and p.value.id == name]
-    return bool(picked) and copies_everything(before, _own(before), found[1])
-
-
-def _statement_before(node: ast.stmt, file: str) -> ast.stmt | None:
-    parsed = source.tree(file)
-    for parent in ast.walk(parsed[0]) if parsed else ():
-        for body in (getattr(parent, "body", None), getattr(parent, "orelse", None)):
-            if isinstance(body, list) and node in body:
-                place = body.index(node)
-                return body[place - 1] if place else None
-    return None
-
-
-def persistent(node: ast.AST, scope: Scope) -> bool:
-    """Whether an expression is a thing that outlives one use of it: an attribute of ``self``, a global, something from before the loop;
-    whole, not picked by an index."""
-    while True:
-        if isinstance(node, ast.Subscript):
-            if not _keeps_whole(node.slice, scope):
-                return False
-            node = node.value
-        elif isinstance(node, ast.Attribute):
-            if isinstance(node.value, ast.Name) and node.value.id == "self":
-                return not _assigned_attribute(node.attr, scope)
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("values", "keys", "items"):
-            node = node.func.value
-        else:
-            return isinstance(node, ast.Name) and _outlives(node.id, scope)
-
-
-def _outlives(name: str, scope: Scope) -> bool:
-    if name in scope.imported or name == "self":
-        return False
-    if scope.loop is not None:
-        return name not in _stored(scope.loop)
-    return isinstance(scope.node, _FUNCTIONS) and name not in _bound(scope.node)
+    loops = [node for node in around[scopes[-1] :] if isinstance(node, ast.For | ast.While) and not over_keys(node)]
+    return best[-1], Scope(scope, loops[0] if loops else None, imported_names(parsed[0]))
 
 
 def copies_everything(node: ast.stmt, here: list[ast.AST], scope: Scope) -> bool:
     """A copy or conversion of something that outlives the call, or of an argument of which only a part is taken afterwards."""
     for part in here:
         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.BinOp) and not isinstance(part.slice, ast.Constant):
-            if any(persistent(side, scope) for side in (part.value.left, part.value.right)):
+            whole = [side for side in (part.value.left, part.value.right) if persistent(side, scope)]
+            if whole:
                 return True
         if not isinstance(part, ast.Call) or source.call_name(part) not in _COPIES:
             continue
         for one in _copied(part):
-            if persistent(one, scope) or (isinstance(one, ast.Name) and _argument(one.id, scope) and _part_taken(part, node, scope)):
+            if persistent(one, scope) or (isinstance(one, ast.Name) and is_argument(one.id, scope) and _part_taken(part, node, scope)):
                 return True
     return False
 
@@ -212,7 +217,7 @@ def copies_everything(node: ast.stmt, here: list[ast.AST], scope: Scope) -> bool
 def _copied(call: ast.Call) -> Iterator[ast.expr]:
     """What a copying call goes over: its argument, or what it is a method of."""
     given: list[ast.expr] = list(call.args[:1])
-    if isinstance(call.func, ast.Attribute) and (not isinstance(call.func.value, ast.Name) or not call.args):
+    if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)
     for one in given:
         if isinstance(one, ast.ListComp | ast.GeneratorExp):
@@ -245,94 +250,6 @@ def _root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _keeps_whole(index: ast.AST, scope: Scope) -> bool:
-    """Whether this subscript names a column or cuts the filled part rather than picks some rows."""
-    if isinstance(index, ast.Slice):
-        # The filled part of a store (``[:self.size]``) is all of it; a window between two variables is a batch.
-        return index.lower is None and not (isinstance(index.upper, ast.Name) and "batch" in index.upper.id)
-    if isinstance(index, ast.Constant):
-        return isinstance(index.value, str) or index.value is Ellipsis
-    return isinstance(index, ast.Name) and index.id in _keys(scope.node)
-
-
-def _loops_of(node: ast.AST) -> list[ast.For | ast.comprehension]:
-    return [node] if isinstance(node, ast.For) else list(node.generators) if isinstance(node, _COMPREHENSIONS) else []
-
-
-def _over_keys(node: ast.AST) -> bool:
-    """Whether a loop runs over the columns of something, not over its rows."""
-    if not isinstance(node, ast.For | ast.comprehension):
-        return False
-    if isinstance(node.iter, ast.Call) and source.call_name(node.iter) in ("keys", "items"):
-        return True
-    if isinstance(node.iter, ast.Tuple | ast.List):
-        return all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in node.iter.elts)
-    target = node.target.id if isinstance(node.target, ast.Name) else ""
-    if not target or not isinstance(node, ast.For) or not isinstance(node.iter, ast.Name | ast.Attribute):
-        return False
-    wanted = ast.dump(node.iter)
-    inside = (part for part in ast.walk(node) if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Name))
-    return any(part.slice.id == target and ast.dump(part.value) == wanted for part in inside if isinstance(part.slice, ast.Name))
-
-
-@lru_cache(maxsize=1024)
-def _keys(node: ast.AST) -> frozenset[str]:
-    """Names that run over columns."""
-    found: set[str] = set()
-    for part in ast.walk(node):
-        for loop in _loops_of(part):
-            target = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) and loop.target.elts else loop.target
-            attribute = isinstance(loop, ast.comprehension) and isinstance(loop.iter, ast.Attribute)
-            if isinstance(target, ast.Name) and (_over_keys(loop) or attribute):
-                found.add(target.id)
-    return frozenset(found)
-
-
-@lru_cache(maxsize=64)
-def _imported(module: ast.Module) -> frozenset[str]:
-    """Names of modules, functions and classes: no data."""
-    found: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, _FUNCTIONS | ast.ClassDef):
-            found.add(node.name)
-    return frozenset(found)
-
-
-@lru_cache(maxsize=1024)
-def _stored(node: ast.AST) -> frozenset[str]:
-    """Names that get a value inside a loop."""
-    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
-
-
-@lru_cache(maxsize=1024)
-def _bound(function: ast.AST) -> frozenset[str]:
-    """Names that belong to a function: arguments and what it assigns."""
-    return _stored(function) | {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
-
-
-@lru_cache(maxsize=4096)
-def _assigned_attribute(name: str, scope: Scope) -> bool:
-    """Whether this function gives the attribute a new value: then it is no store that outlives the call."""
-    return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and n.attr == name for n in ast.walk(scope.node))
-
-
-def _argument(name: str, scope: Scope) -> bool:
-    """Whether a name is an argument of the function, or runs over the values of one (``for key, value in store.items()``)."""
-    if not isinstance(scope.node, _FUNCTIONS):
-        return False
-    arguments = scope.node.args
-    if name in {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}:
-        return True
-    for node in ast.walk(scope.node):
-        for loop in _loops_of(node):
-            if isinstance(loop.iter, ast.Call) and source.call_name(loop.iter) in ("items", "values"):
-                if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(loop.target)):
-                    return True
-    return False
-
-
 def _part_taken(call: ast.Call, node: ast.stmt, scope: Scope) -> bool:
     """Whether only some rows of what the call makes are used: it, or the name that it gets, is indexed with a variable."""
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
@@ -344,7 +261,8 @@ def _part_taken(call: ast.Call, node: ast.stmt, scope: Scope) -> bool:
             if base is call or (isinstance(base, ast.Name) and base.id in names):
                 return True
         if isinstance(part, ast.Call) and source.call_name(part) in ("sample", "choice", "choices", "islice") and part.args:
-            if part.args[0] is call or (isinstance(part.args[0], ast.Name) and part.args[0].id in names):
+            given = part.args[0]
+            if given is call or (isinstance(given, ast.Name) and given.id in names):
                 return True
     return False
 
@@ -362,14 +280,14 @@ def _looks_up(node: ast.stmt, here: list[ast.AST], scope: Scope) -> bool:
             return True
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Compare) and persistent(node.value.left, scope):
         return True
-    return isinstance(node, ast.For | ast.If | ast.Return | ast.Break) and _inside_search(node, scope, persistent)
+    return isinstance(node, ast.For | ast.If | ast.Return | ast.Break) and _inside_search(node, scope)
 
 
 def _compares(node: ast.AST, scope: Scope) -> bool:
     return any(isinstance(inner, ast.Compare) and persistent(inner.left, scope) for inner in ast.walk(node))
 
 
-def _inside_search(node: ast.stmt, scope: Scope, everything: object) -> bool:
+def _inside_search(node: ast.stmt, scope: Scope) -> bool:
     """A loop over everything that stops at the entry that fits."""
     if not isinstance(scope.node, _FUNCTIONS):
         return False

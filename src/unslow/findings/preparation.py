@@ -11,14 +11,15 @@ import numpy as np
 from unslow.account.model import Where
 from unslow.findings import kinds, lines, source
 from unslow.findings.context import Context, Sample
-from unslow.findings.thresholds import CHEAP_SAMPLE_NS, HEAVY_SAMPLE_NS, LOOPED_CALLS
+from unslow.findings.thresholds import CHEAP_SAMPLE_NS, HEAVY_SAMPLE_NS, LONG_SAMPLE_NS, LOOPED_CALLS
 
 IN_PROCESS = ("data.fetch", "data.collate", "data.transform", "data.sample")
 BY_HAND = ("script", "loss")
 WORKER = ("fetch", "decode", "transform", "collate", "other")
 
 OVERHEAD, LOOKUP, CONVERT, COPY, TRANSFORM, SHRINK = "overhead", "lookup", "convert", "copy", "transform", "shrink"
-DECODE, ACCESS, STORAGE, WAITING, PLAIN, BYTES = "decode", "access", "storage", "waiting", "plain", "bytes"
+DECODE, ACCESS, STORAGE, WAITING = "decode", "access", "storage", "waiting"
+PLAIN, BYTES, WHOLE = "plain", "bytes", "whole"
 
 # Where the innermost frame lies says what is done, whatever the user's line looks like. First match counts.
 _LEAVES = (
@@ -233,13 +234,15 @@ def _sorted(context: Context) -> Preparation:
     seen = sum(sample.ns for sample in script)
     scale = sum(found.exact(*BY_HAND).values()) / seen if seen else 0.0
     for sample in script:
-        if position(sample, context) == "before":
+        place = position(sample, context)
+        if place in ("before", "at"):
             kind = kind_of(sample)
+            if kind == PLAIN and place == "at":
+                continue
             if kind == PLAIN:
                 # Work on whole batches is what a step needs; one element after the other it is not.
-                if lines.inner_loop(sample, loops) is None or operators >= LOOPED_CALLS:
-                    continue
-                kind = TRANSFORM
+                single = lines.inner_loop(sample, loops) is not None and operators < LOOPED_CALLS
+                kind = TRANSFORM if single else WHOLE
             _add(found, kind, sample, int(sample.ns * scale), "by_hand")
     _settle(found)
     return found
@@ -302,8 +305,17 @@ def _add(found: Preparation, kind: str, sample: Sample, ns: int, to: str) -> Non
 
 
 def _note(work: Work, sample: Sample, ns: int) -> None:
-    for place, frame in enumerate(dict.fromkeys(sample.frames)):
+    frames = sample.frames
+    if frames:
+        file, number, function = frames[0]
+        frames = ((file, kinds.seat(file, number)[1], function), *frames[1:])
+    for place, frame in enumerate(dict.fromkeys(frames)):
         (work.lines if place == 0 else work.callers)[frame] += ns
+
+
+def drawn_anew(found: Preparation) -> bool:
+    """Whether samples take long and come out different each time: neither keeping them nor one call for a batch saves that."""
+    return found.deterministic is False and found.per_sample_ns >= LONG_SAMPLE_NS
 
 
 def kind_of(sample: Sample) -> str:
@@ -329,18 +341,17 @@ def kind_of(sample: Sample) -> str:
         return STORAGE
     if not sample.frames:
         return OVERHEAD
-    file, number, function = sample.frames[0]
-    by_line = _LINES.get(kinds.kind(file, number))
+    by_line = _LINES.get(kinds.seat(*sample.frames[0][:2])[0])
     if by_line is not None:
         return by_line
-    return TRANSFORM if function == "__call__" else PLAIN
+    return TRANSFORM if sample.frames[0][2] == "__call__" else PLAIN
 
 
 # Before or after the forward ------------------------------------------------------------------------------------------------
 
 
 def position(sample: Sample, context: Context) -> str | None:
-    """Whether a look lies ``before`` the forward of its step or ``after`` its update, in the order of the user's lines."""
+    """Whether a look lies ``before`` the forward of its step, ``at`` its line, or ``after`` its update, in the order of the user's lines."""
     anchors = _anchors(context)
     found: str | None = None
     for frame in reversed(sample.frames):
@@ -352,7 +363,7 @@ def position(sample: Sample, context: Context) -> str | None:
         elif frame[1] > bounds[1]:
             found = "after"
         else:
-            found = "before" if frame[1] == bounds[0] and bounds[0] != bounds[1] else None
+            found = "at" if frame[1] == bounds[0] else None
     return found
 
 

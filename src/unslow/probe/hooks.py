@@ -113,7 +113,7 @@ class Standin:
     __slots__ = ("__name__", "__weakref__", "original")
 
     # ``isinstance`` asks the object for its class where its type does not do: a builtin, as the original is.
-    __class__ = property(lambda self: type(self.original))  # type: ignore[assignment]
+    __class__ = property(lambda self: type(self.original))
 
     def __init__(self, original: Any) -> None:
         self.original = original

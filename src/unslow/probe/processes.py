@@ -52,7 +52,7 @@ class Processes:
         """Register with the interpreter; our atexit handler is the first in, so it runs last."""
         atexit.register(self._goodbye)
         try:
-            atexit.register = RegisterStandin(atexit.register, self.script_ends)  # type: ignore[assignment]
+            atexit.register = RegisterStandin(atexit.register, self.script_ends)
         except Exception as problem:
             self.recorder.not_measured("handlers at exit", f"{type(problem).__name__}: {problem}")
         if hasattr(os, "register_at_fork"):

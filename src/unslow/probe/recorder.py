@@ -380,7 +380,7 @@ class Recorder:
         self.add, self.add_many, self.flush_parts = add, add_many, flush_parts
         self.blob, self.finish, self.forked_closures = blob, finish, forked
         self.step_done, self.redirect, self.time_base = step_done, redirect, time_base
-        self.totals_top = lambda: top if totals else 0
+        self.totals_top: Any = lambda: top if totals else 0
         self.open = full
 
     # Definitions ------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from unslow.account.model import Fix, Where
 from unslow.findings.after import while_training
 from unslow.findings.context import Context
 from unslow.findings.draft import Draft, evidence
-from unslow.findings.preparation import BYTES, DECODE, OVERHEAD, TRANSFORM, Preparation, preparation
+from unslow.findings.preparation import BYTES, DECODE, OVERHEAD, TRANSFORM, Preparation, drawn_anew, preparation
 from unslow.findings.thresholds import DATA_KIND_LEADS, HEAVY_SAMPLE_NS, LONG_SAMPLE_NS, SHARE_OF_LOOP
 from unslow.units import seconds, share
 
@@ -83,7 +83,7 @@ def _fix(found: Preparation) -> Fix:
 
 
 def _under(found: Preparation, ns: int, way: int) -> frozenset[str]:
-    under = {"data.pipeline_serial", "data.too_few_workers", "host.gc"}
+    under = {"data.pipeline_serial", "host.gc"} if drawn_anew(found) else {"data.pipeline_serial", "data.too_few_workers", "host.gc"}
     if way or found.work(OVERHEAD).total < ns:
         under.add("data.tiny_batches_collate")
     if found.work(DECODE).total < DATA_KIND_LEADS * (found.work(DECODE).total + ns):

@@ -8,7 +8,7 @@ from unslow.account.model import Fix
 from unslow.findings.context import Context
 from unslow.findings.draft import Draft, evidence
 from unslow.findings.lines import unique
-from unslow.findings.preparation import preparation
+from unslow.findings.preparation import drawn_anew, preparation
 from unslow.findings.thresholds import BUSY_WORKERS, CHEAP_SAMPLE_NS, IDLE_CORES, SHARE_OF_LOOP
 from unslow.findings.workers import busy_share, idle_cores, starts
 from unslow.units import seconds, share
@@ -55,5 +55,6 @@ def check(context: Context) -> Iterator[Draft]:
             f"prepare batches in {now + more} workers: DataLoader(…, num_workers={now + more}, persistent_workers=True)",
         ),
         confidence=0.7,
-        explains=frozenset({"data.pipeline_serial"}),
+        # Work that is drawn anew each time cannot be kept; where it is long as well, only more hands help.
+        explains=frozenset({"data.pipeline_serial"} | ({"data.per_sample_transform"} if drawn_anew(found) else set())),
     )

@@ -57,7 +57,7 @@ def check(context: Context) -> Iterator[Draft]:
         where=unique(lines[:4], context.hot_lines("backward")[:1]),
         fix=Fix("batch-the-loop", "display", text),
         confidence=0.85 if order == "free" else 0.6,
-        explains=frozenset({"dispatch.small_ops", "threads.overhead_small_ops"}),
+        explains=frozenset({"dispatch.small_ops", "threads.overhead_small_ops", "data.array_conversion"}),
     )
 
 

@@ -45,5 +45,15 @@ def check(context: Context) -> Iterator[Draft]:
             f"evaluate every {4 * EVALUATION_EVERY} updates or once an epoch, not every {every:.0f}; see that its counter is reset",
         ),
         confidence=0.9,
-        explains=frozenset({"sync.item", "metrics.every_step"}),
+        explains=_under(context),
     )
+
+
+def _under(context: Context) -> frozenset[str]:
+    """What is only seen because so much is evaluated."""
+    inside = context.ns(
+        "evaluate/data.fetch", "evaluate/data.collate", "evaluate/data.transform", "evaluate/data.wait", "evaluate/data.workers"
+    )
+    outside = context.ns("data.fetch", "data.collate", "data.transform", "data.wait", "data.workers")
+    data = {"data.tiny_batches_collate", "data.per_sample_transform", "data.decode", "data.worker_startup", "data.slow_storage"}
+    return frozenset({"sync.item", "metrics.every_step"} | (data if inside > outside else set()))

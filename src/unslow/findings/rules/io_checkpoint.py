@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unslow.account.model import Fix
-from unslow.findings.after import while_training
+from unslow.findings.after import saved_by_hand, while_training
 from unslow.findings.context import Context
 from unslow.findings.draft import Draft, evidence
 from unslow.findings.lines import unique
@@ -18,6 +18,8 @@ CAUSE = "io.checkpoint"
 def check(context: Context) -> Iterator[Draft]:
     """Calls that save, between the steps."""
     took, times = while_training(context, "checkpoint")
+    # Gathering what is saved (copies, arrays of each weight) goes before the call that saves.
+    took += saved_by_hand(context)
     if took < SHARE_OF_LOOP * context.loop or times < 3:
         return
     every = context.steps / times

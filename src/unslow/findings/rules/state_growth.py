@@ -61,7 +61,7 @@ def check(context: Context) -> Iterator[Draft]:
             "bound-state", "display", "keep what each step needs (a running value, the last N entries), not everything since the start"
         ),
         confidence=0.85,
-        explains=frozenset({"dispatch.small_ops", "dispatch.python_loop", "host.gc", "data.array_conversion", "data.full_copy_per_batch"}),
+        explains=frozenset({"dispatch.small_ops", "dispatch.python_loop", "host.gc", "data.array_conversion"}),
     )
 
 

@@ -54,5 +54,6 @@ def check(context: Context) -> Iterator[Draft]:
         ),
         fix=Fix("num-threads", "safe", "torch.set_num_threads(1)"),
         confidence=0.8,
-        explains=frozenset({"dispatch.small_ops"}),
+        # Too many threads for operators that need none is the same fault seen from the other side.
+        explains=frozenset({"dispatch.small_ops", "threads.oversubscription"}),
     )

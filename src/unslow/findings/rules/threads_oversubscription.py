@@ -54,9 +54,7 @@ def check(context: Context) -> Iterator[Draft]:
         where=unique(_set(context, together), _started(context) if many > 1 else None, context.hot_lines("backward")[:1]),
         fix=Fix("num-threads", "safe", f"torch.set_num_threads({per_process}){' in each process' if many > 1 else ''}"),
         confidence=0.9,
-        explains=frozenset(
-            {"threads.overhead_small_ops", "dispatch.small_ops", "dispatch.python_loop", "host.contention", "optimizer.unfused"}
-        ),
+        explains=frozenset({"dispatch.small_ops", "dispatch.python_loop", "host.contention", "optimizer.unfused"}),
     )
 
 
