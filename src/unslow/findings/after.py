@@ -109,7 +109,9 @@ def _measures(sample: Sample, context: Context) -> bool:
     leaf = sample.leaf[0].replace("\\", "/")
     if any(part in leaf for part in _LIBRARIES):
         return position(sample, context) != "before"
-    if not sample.frames or position(sample, context) == "before":
+    where = position(sample, context)
+    # On one line with the step itself the order is not known; what lies between forward and backward is the loss.
+    if not sample.frames or (where != "after" and (where is not None or sample.activity != "script")):
         return False
     file, number, _ = sample.frames[0]
     line = source.line(file, number)

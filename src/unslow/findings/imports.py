@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -11,9 +12,17 @@ from unslow.account.model import Where
 from unslow.findings import source
 from unslow.findings.context import Context
 
-FRAMEWORKS = frozenset(
-    {"torch", "numpy", "tensorflow", "keras", "jax", "flax", "torchvision", "torchaudio", "lightning", "pytorch_lightning"}
-)
+FAMILIES = {
+    "torch": frozenset({"torch", "torchvision", "torchaudio", "torchtext", "lightning", "pytorch_lightning", "torch_geometric", "triton"}),
+    "jax": frozenset({"jax", "jaxlib", "flax", "optax", "haiku", "equinox"}),
+}
+EVERYTHING = frozenset({"numpy", "tensorflow", "keras"}).union(*FAMILIES.values())
+
+
+def essential(context: Context) -> frozenset[str]:
+    """Packages that a training in this framework cannot do without."""
+    family = FAMILIES.get(str(context.facts.get("framework")))
+    return family | {"numpy"} if family else EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,19 @@ def outermost(context: Context) -> list[Imported]:
         tile = min(int(np.searchsorted(timeline.start, at, side="right")) - 1, len(timeline.step) - 1)
         found.append(Imported(module.split(".")[0], module, ns, at, int(timeline.step[max(tile, 0)])))
     return found
+
+
+def is_own(context: Context, package: str) -> bool:
+    """Whether a package is a file of the user's."""
+    beside = [Path(file).parent for file in context.files[:1]]
+    seen = any(Path(frame[0]).stem == package or f"/{package}/" in frame[0] for sample in context.samples for frame in sample.frames)
+    return seen or any((folder / f"{package}.py").exists() or (folder / package).is_dir() for folder in beside)
+
+
+def own_time(context: Context, package: str) -> int:
+    """What the modules of a package took themselves, without what they import."""
+    row = context.rows.get("startup.import")
+    return sum(part.ns for part in row.parts if part.name.split(".")[0] == package) if row else 0
 
 
 def statement_of(context: Context, package: str) -> Where | None:

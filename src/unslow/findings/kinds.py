@@ -58,7 +58,7 @@ _LIGHT = {
 }  # fmt: skip
 MOST_BEFORE = 5
 _WRITES = {
-    "writerow", "writerows", "write", "writelines", "flush", "fsync", "dump", "print", "savefig", "log", "log_metrics", "add_scalar",
+    "writerow", "writerows", "write", "writelines", "flush", "fsync", "dump", "print", "savefig", "log_metrics", "add_scalar",
     "add_histogram", "info", "debug",
 }  # fmt: skip
 
@@ -97,7 +97,7 @@ def kind(file: str, number: int) -> str:
         source.call_name(c) == "dump" and _root(c.func) in _SAVERS for c in calls
     ):
         return SAVE
-    if names & _WRITES:
+    if names & _WRITES or any(_reports(call) for call in calls):
         drawn = any(isinstance(part, ast.Constant) and "\r" in str(part.value) for part in _own(node))
         terminal = any(isinstance(part, ast.Attribute) and part.attr in ("stdout", "stderr") for part in here) or "print" in names
         return DRAW if drawn or terminal else WRITE
@@ -151,6 +151,14 @@ def _statements_before(node: ast.stmt, file: str) -> list[ast.stmt]:
             if isinstance(body, list) and node in body:
                 return [one for one in body[: body.index(node)] if isinstance(one, ast.stmt)]
     return []
+
+
+def _reports(call: ast.Call) -> bool:
+    """``logger.log(…)``, ``run.log(…)``: a call named ``log`` of something that keeps a log, not the logarithm."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("log", "report"):
+        return False
+    of = ast.unparse(call.func.value).lower()
+    return any(word in of for word in ("log", "writer", "wandb", "run", "track", "mlflow", "record", "report"))
 
 
 def _stacks(calls: list[ast.Call]) -> bool:

@@ -39,7 +39,7 @@ _LEAVES = (
     (TRANSFORM, (
         "/torchvision/", "/albumentations/", "/scipy/", "/skimage/", "/librosa/", "/transformers/", "/tokenizers/", "/nltk/", "/re/",
         "/re.py",
-        "/PIL/", "/sklearn/", "/string.py", "/unicodedata", "/difflib.py", "/random.py", "/colorsys.py",
+        "/PIL/", "/sklearn/", "/string.py", "/unicodedata", "/difflib.py", "/colorsys.py",
     )),
 )  # fmt: skip
 _LINES = {
@@ -237,11 +237,11 @@ def _sorted(context: Context) -> Preparation:
         place = position(sample, context)
         if place in ("before", "at"):
             kind = kind_of(sample)
-            if kind == PLAIN and place == "at":
-                continue
-            if kind == PLAIN:
+            if kind in (PLAIN, TRANSFORM):
                 # Work on whole batches is what a step needs; one element after the other it is not.
                 single = lines.inner_loop(sample, loops) is not None and operators < LOOPED_CALLS
+                if not single and place == "at":
+                    continue
                 kind = TRANSFORM if single else WHOLE
             _add(found, kind, sample, int(sample.ns * scale), "by_hand")
     _settle(found)
@@ -351,7 +351,7 @@ def kind_of(sample: Sample) -> str:
 
 
 def position(sample: Sample, context: Context) -> str | None:
-    """Whether a look lies ``before`` the forward of its step, ``at`` its line, or ``after`` its update, in the order of the user's lines."""
+    """Whether a look lies ``before`` the forward of its step, ``at`` its line or ``after`` its update, in the order of the lines."""
     anchors = _anchors(context)
     found: str | None = None
     for frame in reversed(sample.frames):

@@ -40,7 +40,11 @@ def check(context: Context) -> Iterator[Draft]:
         saved=saved_share(felt, 0.85, 0.96, 1.0),
         evidence=tuple(figures),
         where=found.where(work),
-        fix=Fix("index-first", "display", "index first and copy only the rows of the batch: source[rows] instead of source.copy()[rows]; convert the whole once, before the loop"),
+        fix=Fix(
+            "index-first",
+            "display",
+            "index first and copy only the rows of the batch: source[rows].copy() instead of source.copy()[rows]",
+        ),
         confidence=0.9,
         explains=frozenset({"data.array_conversion", "data.per_sample_lookup", "data.tiny_batches_collate", "state.growth", "host.gc",
                             "data.pipeline_serial", "data.too_few_workers", "data.per_sample_transform"}),

@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[Draft]:
         fix=Fix(
             "index-once",
             "display",
-            "turn the table into arrays or a dictionary once, before the loop, and index those: values = frame.to_numpy(); row_of = {key: row}",
+            "turn the table into arrays or a dictionary once, and index those: values = frame.to_numpy(); row_of = {key: row}",
         ),
         confidence=0.85,
         explains=frozenset(

@@ -56,7 +56,8 @@ def check(context: Context) -> Iterator[Draft]:
         ),
         where=found.where(work, *first),
         fix=_fix(found),
-        confidence=0.85,
+        # By hand between the steps it may be something else than preparing samples: a game, a simulation.
+        confidence=0.65 if by_hand else 0.85,
         explains=_under(found, work.total, way),
     )
 

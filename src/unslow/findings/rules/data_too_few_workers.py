@@ -40,7 +40,7 @@ def check(context: Context) -> Iterator[Draft]:
     where = found.loop_line
     yield Draft(
         cause=CAUSE,
-        title=f"training stood still {seconds(stall)} for its batches with {now} workers, while {idle:.1f} of {context.cores:.0f} cores were idle",
+        title=f"training waited {seconds(stall)} for batches from {now} workers, while {idle:.1f} of {context.cores:.0f} cores were idle",
         ns=stall,
         saved=(0.5 * gone, 0.8 * gone, gone),
         evidence=(

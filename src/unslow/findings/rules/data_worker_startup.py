@@ -33,7 +33,8 @@ def check(context: Context) -> Iterator[Draft]:
     restarting = kept >= 0.5 * useless
     if restarting:
         saved = (0.85 * kept, 1.0 * kept, min(max(1.1 * kept, useless), 1.5 * kept))
-        title = f"loader workers were started {seen.starts} times, {seconds((seen.starting + seen.first_waits) / max(seen.starts, 1))} each time"
+        each = (seen.starting + seen.first_waits) / max(seen.starts, 1)
+        title = f"loader workers were started {seen.starts} times, {seconds(each)} each time"
         fix = Fix("persistent-workers", "safe", "keep the workers from epoch to epoch: DataLoader(…, persistent_workers=True)")
     else:
         saved = (0.8 * useless, useless, 1.08 * useless)

@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[Draft]:
         fix=Fix(
             "less-memory",
             "display",
-            "make it fit: smaller batches, fewer workers, data in float32 or uint8, memory-mapped files; or give it a machine with more memory",
+            "make it fit: smaller batches, fewer workers, data in float32 or uint8, memory-mapped files; or take a larger machine",
         ),
         confidence=0.6,
     )

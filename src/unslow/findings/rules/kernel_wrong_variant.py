@@ -11,7 +11,7 @@ from unslow.findings.context import Context
 from unslow.findings.draft import Draft, evidence
 from unslow.findings.lines import loop_node, looped, names, unique
 from unslow.findings.operators import CALL_NS, is_matrix, needed, typical
-from unslow.findings.thresholds import SHARE_OF_LOOP, SINGLE_STEPS, WHOLE_SEQUENCE_RATE
+from unslow.findings.thresholds import LAYER_CALLS, SHARE_OF_LOOP, SINGLE_STEPS, WHOLE_SEQUENCE_RATE
 
 CAUSE = "kernel.wrong_variant"
 
@@ -33,7 +33,11 @@ def check(context: Context) -> Iterator[Draft]:
     took = 1.15 * sum(one.ns for one in mine)
     cores = min(float(context.facts.get("threads") or 1), context.cores)
     again = sum(needed(context, one, cores) - one.count * CALL_NS for one in mine if is_matrix(one)) / WHOLE_SEQUENCE_RATE
-    saved = spent * max(0.0, min(1 - again / max(took, 1.0), 0.95))
+    if any("lstm" in one.name or "mkldnn_rnn" in one.name for one in mine):
+        saved = spent * max(0.0, min(1 - again / max(took, 1.0), 0.95))
+    else:
+        # No kernel of its own for whole sequences: inside it goes step by step too, only without Python and a module's call.
+        saved = min(calls * LAYER_CALLS * CALL_NS / max(took, 1.0), 0.7) * spent
     if saved < SHARE_OF_LOOP * context.loop:
         return
     yield Draft(

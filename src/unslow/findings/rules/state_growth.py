@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from unslow.account.model import Fix, Where
-from unslow.findings.context import Context
+from unslow.findings.context import Context, Operator
 from unslow.findings.draft import Draft, evidence
 from unslow.findings.lines import unique
-from unslow.findings.thresholds import GROWTH, GROWTH_SHARE
+from unslow.findings.operators import numel, of_steps
+from unslow.findings.thresholds import CONTROL_SHARE, GROWTH, GROWTH_SHARE
 
 CAUSE = "state.growth"
 _GROWING = (
@@ -31,11 +33,14 @@ def check(context: Context) -> Iterator[Draft]:
     activity, mine = max(quarters.items(), key=lambda item: float(item[1][3] - item[1][0]))
     other = whole - mine
     # Another program that came by slows down everything alike.
-    drift = max(float(other[3] / other[0]), 1.0) if other[0] > 0.02 * whole[0] else 1.0
+    compared = other[0] > CONTROL_SHARE * whole[0]
+    drift = max(float(other[3] / other[0]), 1.0) if compared else 1.0
     first = max(float(mine[0]), 0.02 * float(whole[0]))
     rising = all(mine[i] < 1.1 * mine[i + 1] for i in range(3)) and mine[0] < mine[2] and mine[1] < mine[3]
     if not rising or float(mine[3]) / first < GROWTH * drift or whole[3] < GROWTH * whole[0]:
         return
+    if not compared and not _work_grows(context) and mine[3] < 4 * first:
+        return  # nothing to compare with: the machine may have become busier
     total = float(mine.sum())
     early = max(float(mine[0] - (mine[3] - mine[0]) / 6), 0.0)
     saved = total - 4 * early
@@ -73,6 +78,16 @@ def _grown(context: Context) -> list[Where]:
 def _graph_grows(context: Context) -> bool:
     nodes = [int(step.get("seen", {}).get("nodes") or 0) for step in context.inspected]
     return len(nodes) > 1 and nodes[-1] > GROWTH * max(nodes[0], 1)
+
+
+def _work_grows(context: Context) -> bool:
+    """Whether late inspected steps have more operators, or larger ones, than early ones."""
+    work = [(sum(one.count for one in rows), sum(one.count * numel(one) for one in rows)) for rows in map(_rows, context.inspected)]
+    return len(work) > 1 and (work[-1][0] > GROWTH * work[0][0] or work[-1][1] > GROWTH * work[0][1])
+
+
+def _rows(step: dict[str, Any]) -> list[Operator]:
+    return of_steps([step])
 
 
 def _by_activity(context: Context) -> dict[str, np.ndarray]:
