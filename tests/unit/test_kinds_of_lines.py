@@ -84,3 +84,12 @@ def test_a_line_that_only_returns_stands_for_the_work_before_it(tmp_path: Path) 
     )
     assert seat(str(file), 5) == ("lookup", 4)
     assert seat(str(file), 4) == ("lookup", 4)
+
+
+def test_a_list_that_is_converted_is_work_of_its_own(tmp_path: Path) -> None:
+    """However little the line before it does, and however little is done to each element."""
+    file = tmp_path / "train.py"
+    file.write_text(
+        "import torch\nframes = []\nfor step in range(9):\n    rows = draw(step)\n    x = torch.tensor([frames[row] for row in rows])\n"
+    )
+    assert seat(str(file), 5) == ("convert", 5)

@@ -12,8 +12,9 @@ from unslow.account.model import Where
 from unslow.findings import kinds, source
 from unslow.findings.context import Context, Sample
 from unslow.findings.lines import unique
-from unslow.findings.preparation import position
+from unslow.findings.preparation import leads_to_step, position
 
+BY_HAND = ("script", "evaluate", "transfer.to_host", "evaluate/transfer.to_host")
 _DRAWN = ("print", "progress bar")
 _LIBRARIES = ("/sklearn/", "/torchmetrics/", "/scipy/stats", "/nltk/", "/evaluate/", "/sacrebleu/", "/rouge", "/seqeval/", "/pycocotools/")
 # What functions that measure are called: whole words of a name, and longer ones anywhere in it.
@@ -47,12 +48,11 @@ def while_training(context: Context, activity: str) -> tuple[int, int]:
 
 def saved_by_hand(context: Context) -> int:
     """Time of the script's own lines that save something."""
-    return sum(sample.ns for sample in context.samples if _saves(sample))
+    return sum(sample.ns for sample in context.samples if _saves(sample, context))
 
 
-def _saves(sample: Sample) -> bool:
-    mine = sample.activity in ("script", "evaluate", "transfer.to_host") and bool(sample.frames)
-    return mine and kinds.kind(*sample.frames[0][:2]) == kinds.SAVE
+def _saves(sample: Sample, context: Context) -> bool:
+    return sample.activity in BY_HAND and bool(sample.frames) and _writes(sample, context) == kinds.SAVE
 
 
 def evaluations(context: Context) -> tuple[int, int]:
@@ -74,20 +74,30 @@ def logged(context: Context, drawn: bool) -> Beside:
     def mine(sample: Sample) -> bool:
         if sample.activity.removeprefix("evaluate/") == "logging":
             return (sample.span in _DRAWN) == drawn
-        return sample.activity in ("script", "evaluate") and bool(sample.frames) and _writes(sample) == kind
+        return sample.activity in BY_HAND and bool(sample.frames) and _writes(sample, context) == kind
 
-    by_hand = [sample for sample in context.samples if mine(sample) and sample.activity in ("script", "evaluate")]
+    by_hand = [sample for sample in context.samples if sample.activity in BY_HAND and mine(sample)]
     return Beside(ns + sum(sample.ns for sample in by_hand), count, tuple(names), _lines(context, mine))
 
 
-def _writes(sample: Sample) -> str:
-    """Whether the innermost user's line writes or draws; a library that does it for the user is told by its file."""
+def _writes(sample: Sample, context: Context) -> str:
+    """Whether the user's line writes or draws, or stands in a function that is there to; a library is told by its file."""
     leaf = sample.leaf[0].replace("\\", "/")
     if "/tqdm/" in leaf or "/rich/" in leaf or "/progressbar" in leaf:
         return kinds.DRAW
     if "/logging/" in leaf or "/tensorboard" in leaf or "/wandb/" in leaf or "/mlflow/" in leaf or "/matplotlib/" in leaf:
         return kinds.WRITE
-    return kinds.kind(*sample.frames[0][:2])
+    own = kinds.kind(*sample.frames[0][:2])
+    if own != kinds.PLAIN and own != kinds.CONVERT:
+        return own
+    for file, number, function in sample.frames[:3]:
+        if leads_to_step(file, function, context):
+            break
+        inside = kinds.kinds_of_function(file, number)
+        if inside & {kinds.DRAW, kinds.WRITE, kinds.SAVE}:
+            # Building what is written belongs to the writing.
+            return next(kind for kind in (kinds.SAVE, kinds.DRAW, kinds.WRITE) if kind in inside)
+    return own
 
 
 def measured(context: Context) -> Beside:

@@ -104,6 +104,15 @@ def kind(file: str, number: int) -> str:
     return PLAIN
 
 
+@lru_cache(maxsize=2048)
+def kinds_of_function(file: str, number: int) -> frozenset[str]:
+    """The kinds of all lines of the function around a line; nothing at the level of the module."""
+    function = source.function_of(file, number)
+    if function is None:
+        return frozenset()
+    return frozenset(kind(file, node.lineno) for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function)
+
+
 @lru_cache(maxsize=8192)
 def seat(file: str, number: int) -> tuple[str, int]:
     """The kind of work that a look at this line most likely saw, and the line of that work.
@@ -132,6 +141,14 @@ def _light(node: ast.stmt) -> bool:
     parts = _own(node)
     if any(isinstance(part, _COMPREHENSIONS) and not _few(part) for part in parts):
         return False
+    for part in parts:
+        # A list that is converted is gone through element by element.
+        if (
+            isinstance(part, ast.Call)
+            and source.call_name(part) in _CONVERSIONS
+            and any(isinstance(one, _COMPREHENSIONS) for one in part.args)
+        ):
+            return False
     return all(source.call_name(part) in _LIGHT for part in parts if isinstance(part, ast.Call))
 
 

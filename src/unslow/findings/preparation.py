@@ -367,6 +367,11 @@ def position(sample: Sample, context: Context) -> str | None:
     return found
 
 
+def leads_to_step(file: str, function: str, context: Context) -> bool:
+    """Whether a step of training is called from this function, directly or further down."""
+    return (file, function) in _anchors(context)
+
+
 def _anchors(context: Context) -> dict[tuple[str, str], tuple[int, int]]:
     """For each function that leads to forwards and updates: the first line of a forward, the last of a backward or update."""
     if "anchors" not in context._cache:

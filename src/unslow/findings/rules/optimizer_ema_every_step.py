@@ -48,7 +48,7 @@ def check(context: Context) -> Iterator[Draft]:
             f"{calls} operators, {held / context.steps / 1e6:.1f} ms a step"
         ),
         ns=round(held),
-        saved=(0.65 * held, 0.88 * held, 0.95 * held),
+        saved=(0.7 * held, 0.93 * held, 1.1 * held),
         evidence=(
             evidence("averaging, a step", held / context.steps / 1e6, "ms"),
             evidence("operators a step that average", calls, "operators"),

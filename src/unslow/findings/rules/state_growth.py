@@ -12,7 +12,7 @@ from unslow.findings.context import Context, Operator
 from unslow.findings.draft import Draft, evidence
 from unslow.findings.lines import unique
 from unslow.findings.operators import numel, of_steps
-from unslow.findings.thresholds import CONTROL_SHARE, GROWTH, GROWTH_SHARE
+from unslow.findings.thresholds import BUSY_CORES, CONTROL_SHARE, GROWTH, GROWTH_SHARE
 
 CAUSE = "state.growth"
 _GROWING = (
@@ -39,7 +39,8 @@ def check(context: Context) -> Iterator[Draft]:
     rising = all(mine[i] < 1.1 * mine[i + 1] for i in range(3)) and mine[0] < mine[2] and mine[1] < mine[3]
     if not rising or float(mine[3]) / first < GROWTH * drift or whole[3] < GROWTH * whole[0]:
         return
-    if not compared and not _work_grows(context) and mine[3] < 4 * first:
+    alone = context.busy is not None and context.busy[1] < BUSY_CORES
+    if not compared and not _work_grows(context) and not (alone and mine[3] > 2 * GROWTH * first):
         return  # nothing to compare with: the machine may have become busier
     total = float(mine.sum())
     early = max(float(mine[0] - (mine[3] - mine[0]) / 6), 0.0)
