@@ -93,3 +93,9 @@ def test_a_list_that_is_converted_is_work_of_its_own(tmp_path: Path) -> None:
         "import torch\nframes = []\nfor step in range(9):\n    rows = draw(step)\n    x = torch.tensor([frames[row] for row in rows])\n"
     )
     assert seat(str(file), 5) == ("convert", 5)
+
+
+@pytest.mark.parametrize("body", ["return torch.cat(me.chunks)[rows]", "store = me.chunks\n        return torch.cat(store)[rows]"])
+def test_the_first_argument_of_a_method_is_the_object(tmp_path: Path, body: str) -> None:
+    """Whatever it is called, and whatever local name its attribute gets."""
+    assert _kind(tmp_path, f"class Store:\n    def get(me, rows):\n        {body}\n", "torch.cat") == "copy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from unslow.account.model import Where
 from unslow.findings import kinds, source
 from unslow.findings.context import Context, Sample
 from unslow.findings.lines import unique
-from unslow.findings.preparation import leads_to_step, position
+from unslow.findings.preparation import first_forward, leads_to_step, position, seated
 
 BY_HAND = ("script", "evaluate", "transfer.to_host", "evaluate/transfer.to_host")
 _DRAWN = ("print", "progress bar")
@@ -48,7 +49,15 @@ def while_training(context: Context, activity: str) -> tuple[int, int]:
 
 def saved_by_hand(context: Context) -> int:
     """Time of the script's own lines that save something."""
-    return sum(sample.ns for sample in context.samples if _saves(sample, context))
+    return sum(sample.ns for sample in _looks(context) if _saves(sample, context))
+
+
+def _looks(context: Context) -> list[Sample]:
+    """All looks, those at the script's own lines where the work was."""
+    if "looks" not in context._cache:
+        context._cache["looks"] = [seated(s, context) if s.activity in BY_HAND else s for s in context.samples]
+    found: list[Sample] = context._cache["looks"]
+    return found
 
 
 def _saves(sample: Sample, context: Context) -> bool:
@@ -76,7 +85,7 @@ def logged(context: Context, drawn: bool) -> Beside:
             return (sample.span in _DRAWN) == drawn
         return sample.activity in BY_HAND and bool(sample.frames) and _writes(sample, context) == kind
 
-    by_hand = [sample for sample in context.samples if sample.activity in BY_HAND and mine(sample)]
+    by_hand = [sample for sample in _looks(context) if sample.activity in BY_HAND and mine(sample)]
     return Beside(ns + sum(sample.ns for sample in by_hand), count, tuple(names), _lines(context, mine))
 
 
@@ -103,7 +112,7 @@ def _writes(sample: Sample, context: Context) -> str:
 def measured(context: Context) -> Beside:
     """Metrics inside training steps, of libraries and by hand."""
     ns, count, names = _parts(context, "metrics", lambda _: True)
-    hot = [sample for sample in context.samples if sample.activity in ("script", "loss", "transfer.to_host") and _measures(sample, context)]
+    hot = [sample for sample in _looks(context) if sample.activity in ("script", "loss", "transfer.to_host") and _measures(sample, context)]
     by_hand = sum(sample.ns for sample in hot)
     for sample in hot:
         name = sample.frames[0][2]
@@ -126,7 +135,28 @@ def _measures(sample: Sample, context: Context) -> bool:
     file, number, _ = sample.frames[0]
     line = source.line(file, number)
     words = [frame[2].lower() for frame in sample.frames[:3]] + [name.lower() for name in (line.names if line else ())]
-    return any(word in part for word in _LONG_WORDS for part in words) or any(_WORDS & set(part.split("_")) for part in words)
+    named = any(word in part for word in _LONG_WORDS for part in words) or any(_WORDS & set(part.split("_")) for part in words)
+    # What writes is counted as writing, whatever it is given.
+    writes = _writes(sample, context) in (kinds.WRITE, kinds.DRAW, kinds.SAVE)
+    return named or (where == "after" and not writes and _takes_output(sample, context))
+
+
+def _takes_output(sample: Sample, context: Context) -> bool:
+    """Whether the line after the update hands what the model gave to a function: it is looked at, not learned from."""
+    for file, number, function in sample.frames:
+        first = first_forward(file, function, context)
+        model, found = kinds.statement(file, first) if first is not None else None, kinds.statement(file, number)
+        if model is None or found is None:
+            continue
+        given = {one.id for one in ast.walk(model[0]) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        calls = (
+            [one for one in ast.walk(found[0]) if isinstance(one, ast.Call)]
+            if not isinstance(found[0], ast.If | ast.For | ast.While)
+            else []
+        )
+        taken = {name.id for call in calls for one in call.args for name in ast.walk(one) if isinstance(name, ast.Name)}
+        return bool(given & taken)
+    return False
 
 
 def _parts(context: Context, activity: str, wanted: Callable[[str], bool]) -> tuple[int, int, list[str]]:
@@ -153,7 +183,7 @@ def _lines(context: Context, mine: Callable[[Sample], bool]) -> tuple[Where, ...
     """The hottest line of some samples, then those that lead to it."""
     hot: dict[tuple[str, int, str], int] = defaultdict(int)
     callers: dict[tuple[str, int, str], int] = defaultdict(int)
-    for sample in context.samples:
+    for sample in _looks(context):
         if sample.frames and mine(sample):
             hot[sample.frames[0]] += sample.ns
             for frame in dict.fromkeys(sample.frames[1:]):

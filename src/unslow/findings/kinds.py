@@ -114,27 +114,30 @@ def kinds_of_function(file: str, number: int) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8192)
-def seat(file: str, number: int) -> tuple[str, int]:
+def seat(file: str, number: int, calls_model: bool = False) -> tuple[str, int]:
     """The kind of work that a look at this line most likely saw, and the line of that work.
 
     A look waits until the thread gives the interpreter lock away, which a call that works inside the interpreter does not: it is then
-    seen at the next call that does, a line or two further on. A line that does next to nothing stands for the work just before it.
+    seen at the next call that does, some lines further on, or in the next round of the loop. A line that does next to nothing stands for
+    the work just before it. ``calls_model``: the line calls the model, and the look came before that call.
     """
     own = kind(file, number)
     found = statement(file, number)
-    if found is None or own not in (PLAIN, CONVERT, STACK) or not _light(found[0]):
+    if found is None or own not in (PLAIN, CONVERT, STACK) or not _light(found[0], calls_model):
         return own, number
     work = None
     for before in _statements_before(found[0], file)[-MOST_BEFORE:][::-1]:
+        if _step_of_training(before):
+            break
         its = kind(file, before.lineno)
         if its in (COPY, LOOKUP, SEEK, DECODE, READ, WAIT) or (its == CONVERT and not _light(before)):
             return its, before.lineno
-        if work is None and its == PLAIN and not _light(before):
-            work = before.lineno
-    return (own, number) if work is None else (PLAIN, work)
+        if work is None and not _light(before) and not _now_and_then(before):
+            work = its, before.lineno
+    return (own, number) if work is None else work
 
 
-def _light(node: ast.stmt) -> bool:
+def _light(node: ast.stmt, calls_model: bool = False) -> bool:
     """Whether a statement only wraps, picks or returns: no loop over elements, no call but those that do little."""
     if isinstance(node, ast.For | ast.While | ast.If | ast.With | ast.Try):
         return False
@@ -149,7 +152,17 @@ def _light(node: ast.stmt) -> bool:
             and any(isinstance(one, _COMPREHENSIONS) for one in part.args)
         ):
             return False
-    return all(source.call_name(part) in _LIGHT for part in parts if isinstance(part, ast.Call))
+    return calls_model or all(source.call_name(part) in _LIGHT for part in parts if isinstance(part, ast.Call))
+
+
+def _step_of_training(node: ast.stmt) -> bool:
+    """Backward and update give the lock away: what lies before them is not seen after them."""
+    return any(isinstance(part, ast.Call) and source.call_name(part) in ("backward", "step", "zero_grad") for part in ast.walk(node))
+
+
+def _now_and_then(node: ast.stmt) -> bool:
+    """Something that is done every so many steps."""
+    return isinstance(node, ast.If) and any(isinstance(part, ast.Mod) for part in ast.walk(node.test))
 
 
 def _few(comprehension: ast.AST) -> bool:
@@ -161,12 +174,14 @@ def _few(comprehension: ast.AST) -> bool:
 
 
 def _statements_before(node: ast.stmt, file: str) -> list[ast.stmt]:
-    """The statements before this one in its block."""
+    """The statements before this one in its block; in a loop those after it come first, from the round before."""
     parsed = source.tree(file)
     for parent in ast.walk(parsed[0]) if parsed else ():
         for body in (getattr(parent, "body", None), getattr(parent, "orelse", None)):
             if isinstance(body, list) and node in body:
-                return [one for one in body[: body.index(node)] if isinstance(one, ast.stmt)]
+                place = body.index(node)
+                around = body[place + 1 :] if isinstance(parent, ast.For | ast.While) else []
+                return [one for one in (*around, *body[:place]) if isinstance(one, ast.stmt)]
     return []
 
 
@@ -221,7 +236,10 @@ def statement(file: str, number: int) -> tuple[ast.stmt, Scope] | None:
     scope = around[scopes[-1]]
     assert isinstance(scope, _FUNCTIONS | ast.Module)
     loops = [node for node in around[scopes[-1] :] if isinstance(node, ast.For | ast.While) and not over_keys(node)]
-    return best[-1], Scope(scope, loops[0] if loops else None, imported_names(parsed[0]))
+    myself = "self"
+    if isinstance(scope, _FUNCTIONS) and scopes[-1] > 0 and isinstance(around[scopes[-1] - 1], ast.ClassDef) and scope.args.args:
+        myself = scope.args.args[0].arg
+    return best[-1], Scope(scope, loops[0] if loops else None, imported_names(parsed[0]), myself)
 
 
 def copies_everything(node: ast.stmt, here: list[ast.AST], scope: Scope) -> bool:
@@ -316,7 +334,7 @@ def _inside_search(node: ast.stmt, scope: Scope) -> bool:
     """A loop over everything that stops at the entry that fits."""
     if not isinstance(scope.node, _FUNCTIONS):
         return False
-    outside = Scope(scope.node, None, scope.imported)
+    outside = Scope(scope.node, None, scope.imported, scope.myself)
     for loop in ast.walk(scope.node):
         if isinstance(loop, ast.For) and persistent(_behind(loop.iter), outside):
             inside = list(ast.walk(loop))

@@ -19,6 +19,7 @@ class Scope:
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
     loop: ast.For | ast.While | None
     imported: frozenset[str]
+    myself: str = "self"
 
 
 def persistent(node: ast.AST, scope: Scope) -> bool:
@@ -30,7 +31,7 @@ def persistent(node: ast.AST, scope: Scope) -> bool:
                 return False
             node = node.value
         elif isinstance(node, ast.Attribute):
-            if isinstance(node.value, ast.Name) and node.value.id == "self":
+            if isinstance(node.value, ast.Name) and node.value.id == scope.myself:
                 return not _assigned_attribute(node.attr, scope)
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("values", "keys", "items"):
@@ -40,11 +41,26 @@ def persistent(node: ast.AST, scope: Scope) -> bool:
 
 
 def _outlives(name: str, scope: Scope) -> bool:
-    if name in scope.imported or name == "self":
+    if name in scope.imported or name == scope.myself:
         return False
+    another = _another_name_of(name, scope.node)
+    if another is not None:
+        return persistent(another, scope)
     if scope.loop is not None:
         return name not in _stored(scope.loop)
     return isinstance(scope.node, _FUNCTIONS) and name not in _bound(scope.node)
+
+
+@lru_cache(maxsize=4096)
+def _another_name_of(name: str, function: ast.AST) -> ast.expr | None:
+    """What a local name stands for, where it is given once, to an attribute (``data = self.data``)."""
+    if not isinstance(function, _FUNCTIONS):
+        return None
+    given = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    for node in ast.walk(function) if len(given) == 1 else ():
+        if isinstance(node, ast.Assign) and node.targets == given and isinstance(node.value, ast.Attribute):
+            return node.value
+    return None
 
 
 def _keeps_whole(index: ast.AST, scope: Scope) -> bool:

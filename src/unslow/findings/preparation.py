@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -230,7 +230,7 @@ def _sorted(context: Context) -> Preparation:
     _share_out(found, [s for s in theirs if s.activity == "collate"], {"": context.worker_ns("collate")}, "worker")
     loops = lines.step_lines(context)
     operators = max((one.count for one in context.operators() if one.phase == "script"), default=0)
-    script = [s for s in context.samples if s.activity in BY_HAND and s.time > found.begins]
+    script = [seated(s, context) for s in context.samples if s.activity in BY_HAND and s.time > found.begins]
     seen = sum(sample.ns for sample in script)
     scale = sum(found.exact(*BY_HAND).values()) / seen if seen else 0.0
     for sample in script:
@@ -239,13 +239,33 @@ def _sorted(context: Context) -> Preparation:
             kind = kind_of(sample)
             if kind in (PLAIN, TRANSFORM):
                 # Work on whole batches is what a step needs; one element after the other it is not.
-                single = lines.inner_loop(sample, loops) is not None and operators < LOOPED_CALLS
+                inner = lines.inner_loop(sample, loops)
+                single = (
+                    inner is not None and operators < LOOPED_CALLS and "/torch/" not in sample.leaf[0] and not _with_model(inner, context)
+                )
                 if not single and place == "at":
                     continue
                 kind = TRANSFORM if single else WHOLE
             _add(found, kind, sample, int(sample.ns * scale), "by_hand")
     _settle(found)
     return found
+
+
+def _with_model(frame: tuple[str, int, str], context: Context) -> bool:
+    """Whether the model is called in a loop around this line: that is playing a game or searching, not preparing samples."""
+    if "model lines" not in context._cache:
+        sites = (
+            {(one.file, one.line) for one in context.main.timeline.definitions.values() if one.activity == "forward"}
+            if context.main
+            else set()
+        )
+        seen = {(f, n) for s in context.samples if s.activity.removeprefix("evaluate/") == "forward" for f, n, _ in s.frames}
+        context._cache["model lines"] = sites | seen
+    model: set[tuple[str, int]] = context._cache["model lines"]
+    spans = lines.loops_around(frame[0], frame[1])
+    training = lines.step_lines(context)
+    inner = [span for span in spans if not any(file == frame[0] and span[0] <= at <= span[1] for file, at in training)]
+    return any(file == frame[0] and low <= at <= high for low, high in inner for file, at in model)
 
 
 def _share_out(found: Preparation, looks: list[Sample], exact: dict[str, int], to: str) -> None:
@@ -342,12 +362,23 @@ def kind_of(sample: Sample) -> str:
     if not sample.frames:
         return OVERHEAD
     by_line = _LINES.get(kinds.seat(*sample.frames[0][:2])[0])
-    if by_line is not None:
+    # The line may say one thing and be at another: what torch itself does in Python is no conversion and no copy of the line's.
+    if by_line is not None and (by_line not in (CONVERT, COPY) or "/torch/" not in leaf or "/torch/_tensor" in leaf):
         return by_line
     return TRANSFORM if sample.frames[0][2] == "__call__" else PLAIN
 
 
 # Before or after the forward ------------------------------------------------------------------------------------------------
+
+
+def seated(sample: Sample, context: Context) -> Sample:
+    """The look with its innermost frame where the work was, which may be a line or two before the one that was seen."""
+    if not sample.frames:
+        return sample
+    file, number, function = sample.frames[0]
+    bounds = _anchors(context).get((file, function))
+    line = kinds.seat(file, number, bounds is not None and number == bounds[0])[1]
+    return sample if line == number else replace(sample, frames=((file, line, function), *sample.frames[1:]))
 
 
 def position(sample: Sample, context: Context) -> str | None:
@@ -365,6 +396,12 @@ def position(sample: Sample, context: Context) -> str | None:
         else:
             found = "at" if frame[1] == bounds[0] else None
     return found
+
+
+def first_forward(file: str, function: str, context: Context) -> int | None:
+    """The first line in a function that leads to a forward."""
+    bounds = _anchors(context).get((file, function))
+    return bounds[0] if bounds is not None else None
 
 
 def leads_to_step(file: str, function: str, context: Context) -> bool:

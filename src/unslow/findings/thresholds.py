@@ -119,7 +119,7 @@ USUAL_TEARDOWN_NS = 800_000_000
 OVERSUBSCRIBED = 1.5
 """Threads a core from which on they must take turns; a few more threads than cores are ordinary."""
 
-THREADS_STALL = 4.0
+THREADS_STALL = 3.0
 """Steps that take this many times what their operators need are not at work: needs are counted cautiously, Python is within twice."""
 
 TINY_WORK_NS = 300_000

@@ -37,8 +37,8 @@ def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
         verdict=words.joined(words.clean(words.verdict(account))),
         ending=words.ending(account.exit_code),
         figures=_figures(account),
-        findings=[_finding(account, finding) for finding in account.findings if not finding.secondary],
-        secondary=[_finding(account, finding) for finding in account.findings if finding.secondary],
+        findings=[_finding(account, finding, sources) for finding in account.findings if not finding.secondary],
+        secondary=[_finding(account, finding, sources) for finding in account.findings if finding.secondary],
         healthy=account.healthy,
         rows=[_row(account, row, account.wall_ns, share) for row, share in zip(large, shares, strict=True)],
         small=[_row(account, row, account.wall_ns, _percent(row.ns, account.wall_ns)) for row in small],
@@ -288,7 +288,12 @@ def _lanes(account: Account) -> dict[str, Any]:
     return {"lanes": lanes, "legend": legend, "left_out": max(0, len(sums) - MAX_LANES)}
 
 
-def _finding(account: Account, finding: Finding) -> dict[str, Any]:
+def _line_of(sources: Mapping[str, str], file: str, line: int) -> str:
+    lines = sources.get(file, "").splitlines()
+    return words.clean(lines[line - 1].strip()) if 0 < line <= len(lines) else ""
+
+
+def _finding(account: Account, finding: Finding, sources: Mapping[str, str]) -> dict[str, Any]:
     gain, step = finding.gain, finding.gain_step
     return {
         "cause": finding.cause, "title": words.clean(finding.title), "time": units.seconds(finding.ns),
@@ -296,6 +301,8 @@ def _finding(account: Account, finding: Finding) -> dict[str, Any]:
         "gain": f"{units.ratio(gain.low)} to {units.ratio(gain.high)}" if gain else None,
         "gain_step": f"{units.ratio(step.low)} to {units.ratio(step.high)}" if step else None,
         "evidence": [words.measured(evidence) for evidence in finding.evidence],
-        "where": [f"{words.short_path(where.file, account.script)}:{where.line}" for where in finding.where],
+        "where": [
+            (f"{words.short_path(where.file, account.script)}:{where.line}", _line_of(sources, where.file, where.line)) for where in finding.where[:4]
+        ],
         "fix": finding.fix and {"id": finding.fix.id, "applicability": finding.fix.applicability, "text": words.clean(finding.fix.text)},
     }  # fmt: skip

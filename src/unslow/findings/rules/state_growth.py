@@ -44,7 +44,7 @@ def check(context: Context) -> Iterator[Draft]:
         return  # nothing to compare with: the machine may have become busier
     total = float(mine.sum())
     early = max(float(mine[0] - (mine[3] - mine[0]) / 6), 0.0)
-    saved = total - 4 * early
+    saved = min(total - 4 * early, 0.95 * total)
     lines = _late_lines(context, activity)
     if saved < GROWTH_SHARE * context.loop or not lines:
         return

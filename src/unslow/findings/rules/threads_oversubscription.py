@@ -14,6 +14,9 @@ from unslow.findings.thresholds import OVERSUBSCRIBED, SHARE_OF_LOOP, THREADS_ST
 from unslow.findings.trainers import Trainer, trainers
 
 CAUSE = "threads.oversubscription"
+_SYMPTOMS = {"dispatch.small_ops", "dispatch.python_loop", "host.contention", "optimizer.unfused", "kernel.wrong_variant"}
+# Where children train, all that the started process does is wait for them.
+_OF_WAITING = {"io.progress_bar", "io.logging", "io.checkpoint", "metrics.every_step", "data.pipeline_serial", "startup.lazy_import"}
 _STARTS = ("Process", "Pool", "spawn", "start_processes", "ProcessPoolExecutor", "Popen", "Parallel")
 
 
@@ -54,7 +57,7 @@ def check(context: Context) -> Iterator[Draft]:
         where=unique(_set(context, together), _started(context) if many > 1 else None, context.hot_lines("backward")[:1]),
         fix=Fix("num-threads", "safe", f"torch.set_num_threads({per_process}){' in each process' if many > 1 else ''}"),
         confidence=0.9,
-        explains=frozenset({"dispatch.small_ops", "dispatch.python_loop", "host.contention", "optimizer.unfused"}),
+        explains=frozenset(_SYMPTOMS | (_OF_WAITING if not context.steps else set())),
     )
 
 
