@@ -37,8 +37,8 @@ def render(account: Account, sources: Mapping[str, str] | None = None) -> str:
         verdict=words.joined(words.clean(words.verdict(account))),
         ending=words.ending(account.exit_code),
         figures=_figures(account),
-        findings=[_finding(account, finding, sources) for finding in account.findings if not finding.secondary],
-        secondary=[_finding(account, finding, sources) for finding in account.findings if finding.secondary],
+        findings=[_finding(account, finding, sources or {}) for finding in account.findings if not finding.secondary],
+        secondary=[_finding(account, finding, sources or {}) for finding in account.findings if finding.secondary],
         healthy=account.healthy,
         rows=[_row(account, row, account.wall_ns, share) for row, share in zip(large, shares, strict=True)],
         small=[_row(account, row, account.wall_ns, _percent(row.ns, account.wall_ns)) for row in small],
@@ -302,7 +302,8 @@ def _finding(account: Account, finding: Finding, sources: Mapping[str, str]) -> 
         "gain_step": f"{units.ratio(step.low)} to {units.ratio(step.high)}" if step else None,
         "evidence": [words.measured(evidence) for evidence in finding.evidence],
         "where": [
-            (f"{words.short_path(where.file, account.script)}:{where.line}", _line_of(sources, where.file, where.line)) for where in finding.where[:4]
+            (f"{words.short_path(one.file, account.script)}:{one.line}", _line_of(sources, one.file, one.line))
+            for one in finding.where[:4]
         ],
         "fix": finding.fix and {"id": finding.fix.id, "applicability": finding.fix.applicability, "text": words.clean(finding.fix.text)},
     }  # fmt: skip
