@@ -36,7 +36,7 @@ def test_a_site_beats_few_samples_and_loses_to_many() -> None:
 
 def test_relative_files_are_made_absolute_and_made_up_code_has_no_line() -> None:
     text = "0 script.begin\n0 50 data.wait L @sub/t.py:3\n60 70 gc x\n65 sample @<string>:4\n80 script.end\n80 trailer"
-    rows = {row.name: row for row in build(recording(text, cwd="/work/../home", script="/t.py")).activities}
+    rows = {row.name: row for row in build(recording(text, cwd="/place/../home", script="/t.py")).activities}
     assert rows["data.wait"].where[0].file == "/home/sub/t.py" and rows["gc"].where == ()
 
 
