@@ -17,6 +17,8 @@ CAUSE = "io.progress_bar"
 def check(context: Context) -> Iterator[Draft]:
     """Time in printing, in progress bars, and on lines that draw over a line of the terminal."""
     seen = logged(context, drawn=True)
+    if not seen.count and not context.steps:
+        return  # no call was seen and no step: a line that only looks like drawing
     if seen.ns < SHARE_OF_LOOP * context.loop or 0 < seen.count < OFTEN * context.steps:
         return
     each = seen.ns / max(context.steps, 1)
