@@ -17,6 +17,8 @@ CAUSE = "io.logging"
 def check(context: Context) -> Iterator[Draft]:
     """Time in calls that write summaries, rows or figures while training, by how often."""
     seen = logged(context, drawn=False)
+    if not seen.count and not context.steps:
+        return  # no call was seen and no step: a line that only looks like writing
     if seen.ns < SHARE_OF_LOOP * context.loop:
         return
     each = seen.ns / max(context.steps, 1)
