@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from _weakref import ref
 from types import CodeType
 
@@ -271,10 +270,3 @@ def original_of(hook: Any) -> Any:
     if isinstance(hook, classmethod):
         return classmethod(vars(hook.__func__)["__wrapped__"])
     return getattr(hook, "__wrapped__", None) or getattr(hook, "original", None)
-
-
-def caller_is_user(depth: int = 2) -> bool:
-    """Whether the frame ``depth`` above belongs to the user's files."""
-    from .files import is_user
-
-    return is_user(sys._getframe(depth).f_code.co_filename)

@@ -11,8 +11,6 @@ TYPE_CHECKING = False  # as in typing, which would be one more import in the use
 if TYPE_CHECKING:
     from typing import Any
 
-Arrived = "dict[str, list[Any]]"
-
 
 class Imports:
     """Wraps ``importlib._bootstrap._find_and_load``: reached only by imports that are not in ``sys.modules`` yet."""

@@ -8,7 +8,7 @@ from _weakref import ref
 from types import FunctionType
 
 from .. import files
-from ..hooks import Patches, hidden, leave, like
+from ..hooks import Patches, hidden, leave, like, span_function
 from ..recorder import Recorder, clock
 from ..torch_hooks.samples import CHEAP_SAMPLE_NS, LOOK_EVERY, fetching, samples
 
@@ -164,10 +164,10 @@ class Loaders:
         return like(hidden(__next__), original)
 
     def index_hook(self, original: Any) -> Any:
-        return span_method(self.recorder, original, self.sample_code)
+        return span_function(self.recorder, original, self.sample_code)
 
     def shutdown_hook(self, original: Any) -> Any:
-        return span_method(self.recorder, original, self.stop_code)
+        return span_function(self.recorder, original, self.stop_code)
 
     # Fetching a batch, here or in a worker ----------------------------------------------------------------------------------
 
@@ -280,8 +280,8 @@ class Loaders:
             queue = getattr(queues, "Queue", None)
             idle = recorder.define("span", "data.wait", "index queue", role="idle")
             over = recorder.define("span", "data.wait", "batch to the main process", role="hand-over")
-            self.patches.replace(queue, "get", lambda original: span_method(recorder, original, idle))
-            self.patches.replace(queue, "put", lambda original: span_method(recorder, original, over))
+            self.patches.replace(queue, "get", lambda original: span_function(recorder, original, idle))
+            self.patches.replace(queue, "put", lambda original: span_function(recorder, original, over))
             pickler = getattr(queues, "_ForkingPickler", None)
             self.patches.replace(pickler, "dumps", lambda original: _class_method(recorder, original, over))
         except Exception as problem:
@@ -401,25 +401,8 @@ def holds_others(module: Any) -> bool:
     return bool(module.__dict__.get("_modules"))
 
 
-def span_method(recorder: Recorder, original: Any, code: int) -> Any:
-    """A method as a span."""
-    begin, end = recorder.begin, recorder.end
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        begin(code)
-        try:
-            return original(self, *args, **kwargs)
-        except BaseException as error:
-            leave(error)
-            raise
-        finally:
-            end(code)
-
-    return like(hidden(method), original)
-
-
 def _class_method(recorder: Recorder, original: Any, code: int) -> Any:
-    return classmethod(span_method(recorder, original.__func__, code))
+    return classmethod(span_function(recorder, original.__func__, code))
 
 
 def _holds_samples(value: Any) -> bool:
