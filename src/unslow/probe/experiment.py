@@ -1,4 +1,7 @@
-"""Measures the probe itself: hooks off and on at random in blocks of steps, inside one run (``UNSLOW_EXPERIMENT=switch:200:1``)."""
+"""Measures the probe itself: hooks off and on at random in blocks of steps, inside one run (``UNSLOW_EXPERIMENT=switch:200:1``).
+
+A fourth part names what is switched, where only some is to be: ``switch:200:1:backward,sampler``.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ if TYPE_CHECKING:
 class Switch:
     """At the end of every block, marks the block's wall and CPU time and decides by a coin of its own what comes next."""
 
-    def __init__(self, recorder: Recorder, block: int, seed: int) -> None:
+    def __init__(self, recorder: Recorder, block: int, seed: int, only: str = "") -> None:
         self.recorder = recorder
+        self.only = only.split(",") if only else None
         self.block = block
         self.state = seed * 2654435761 % (1 << 32) or 1
         self.undone: list[Any] = []
@@ -53,14 +57,17 @@ class Switch:
             for undone in self.undone:
                 redo(undone)
             self.undone = []
-            sampler.start()
+            if self.switched("sampler"):
+                sampler.start()
         else:
             for patches in self.recorder.patches:
-                undone = [entry for entry in patches.undo() if entry[1] != "step"]
-                kept = [entry for entry in patches.done if entry[1] == "step"]
-                for owner, name, hook in kept:
-                    if owner() is not None and hook() is not None:
-                        setattr(owner(), name, hook())
-                self.undone.append(undone)
-            sampler.stop()
+                undone = patches.undo()
+                redo([entry for entry in undone if not self.switched(entry[1])])
+                self.undone.append([entry for entry in undone if self.switched(entry[1])])
+            if self.switched("sampler"):
+                sampler.stop()
         self.on = on
+
+    def switched(self, name: str) -> bool:
+        """Whether the hook of this name goes out and in; ``step`` stays, as the counter."""
+        return name != "step" and (self.only is None or name in self.only)

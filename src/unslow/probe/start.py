@@ -42,7 +42,7 @@ def start(folder: str) -> None:
     if experiment[0] == "switch":
         from .experiment import Switch
 
-        recorder.experiment = Switch(recorder, int(experiment[1]), int(experiment[2]))
+        recorder.experiment = Switch(recorder, int(experiment[1]), int(experiment[2]), *experiment[3:4])
     processes.install()
     python.install(recorder, sys)
     imports.install()
