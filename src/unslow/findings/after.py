@@ -13,7 +13,7 @@ from unslow.account.model import Where
 from unslow.findings import kinds, source
 from unslow.findings.context import Context, Sample
 from unslow.findings.lines import unique
-from unslow.findings.preparation import first_forward, leads_to_step, position, seated
+from unslow.findings.positions import first_forward, leads_to_step, position, seated
 
 BY_HAND = ("script", "evaluate", "transfer.to_host", "evaluate/transfer.to_host")
 _DRAWN = ("print", "progress bar")
