@@ -114,3 +114,14 @@ def test_an_activity_outside_the_vocabulary_is_unexplained_and_said() -> None:
     account = build(recording("0 script.begin\n1 4 dreaming of-sheep\n5 script.end\n5 trailer"))
     assert rows(account) == {"script": 2, "unexplained": 3}
     assert any(entry.what == "dreaming" for entry in account.not_measured)
+
+
+def test_of_many_modules_the_rest_of_each_package_stays_together() -> None:
+    text = "0 script.begin\n"
+    for number in range(250):
+        text += f"{number} {number + 1} startup.import {'ab'[number % 2]}.m{number}\n"
+    parts = named(build(recording(text + "250 script.end\n250 trailer")), "startup.import")
+    assert len(parts) == 102
+    assert {name.split(".")[0] for name in parts} == {"a", "b"}
+    assert sum(ns for name, (ns, _) in parts.items() if name.startswith("a.")) == 125
+    assert parts["a.* (75 more modules)"] == (75, 75)

@@ -106,10 +106,24 @@ def _parts(timeline: Timeline, ns: IntArray, count: IntArray, name: str, limit: 
     if own or ns[0]:
         found["in the script"] = [int(ns[0]), own]
     parts = sorted((Part(part, *sums) for part, sums in found.items()), key=lambda part: -part.ns)
+    if name == "startup.import":
+        parts = _by_package(parts, limit // 2)
     if len(parts) > limit:
-        rest = parts[limit - 1 :]
-        parts = [*parts[: limit - 1], Part(f"{len(rest)} others", sum(part.ns for part in rest), sum(part.count for part in rest))]
+        parts = [*parts[: limit - 1], _together("{} others", parts[limit - 1 :])]
     return named or own or sum(part.count for part in parts), tuple(parts)
+
+
+def _by_package(parts: list[Part], limit: int) -> list[Part]:
+    """The longest modules one by one, the rest of each package in one: what a package took in all can still be added up."""
+    rest: dict[str, list[Part]] = {}
+    for part in parts[limit:]:
+        rest.setdefault(part.name.split(".")[0], []).append(part)
+    joined = [_together(package + ".* ({} more modules)", some) if len(some) > 1 else some[0] for package, some in rest.items()]
+    return sorted([*parts[:limit], *joined], key=lambda part: -part.ns)
+
+
+def _together(name: str, parts: list[Part]) -> Part:
+    return Part(name.format(len(parts)), sum(part.ns for part in parts), sum(part.count for part in parts))
 
 
 def strip(timeline: Timeline) -> tuple[Segment, ...]:

@@ -52,11 +52,12 @@ class Imports:
         recorder, waiting, arrived = self.recorder, self.waiting, self.arrived
         begin, end, define, import_codes = recorder.begin, recorder.end, recorder.define, recorder.import_codes
         modules = sys.modules
+        ours = __name__.partition(".")[0] + "."
 
         def _find_and_load(name: Any, import_: Any) -> Any:
             if name in modules:
                 return original(name, import_)
-            code = define("span", "startup.import", name)
+            code = define("span", "observer" if name.startswith(ours) else "startup.import", name)
             import_codes.add(code)
             begin(code)
             try:
